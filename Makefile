@@ -1,0 +1,41 @@
+# Every target sets up what it needs; python3 (3.11 or later) and make are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint verify bench clean
+
+help: ## Show the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("oddarm needs Python 3.11 or later, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once; about a minute)"
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## Search simulated arms of the paper's kind and draw the answer.
+	@mkdir -p out
+	@$(BIN)/oddarm simulate --config upper-20-2.5 --plot out/demo.png
+
+lint: $(STAMP) ## ruff and mypy --strict.
+	@$(BIN)/ruff check src tests verification benchmarks
+	@$(BIN)/ruff format --check src tests verification benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/mypy tests/typing
+
+test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
+	@$(BIN)/python -m pytest -q -n auto --doctest-modules src tests README.md docs
+
+verify: $(STAMP) ## Statistical verification: error rates over many runs (slower).
+	@$(BIN)/python -m verification
+
+bench: $(STAMP) ## Speed, as ratios measured side by side.
+	@$(BIN)/python -m benchmarks
+
+clean: ## Remove the environment and everything made.
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

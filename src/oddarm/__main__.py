@@ -1,0 +1,5 @@
+"""`python -m oddarm` is the `oddarm` command."""
+
+from oddarm.cli import main
+
+main()

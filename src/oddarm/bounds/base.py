@@ -1,0 +1,56 @@
+"""What a bound is: intervals from a tally."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.tally import Tally
+
+__all__ = ["Bound", "Floats", "RadiusBound"]
+
+Floats = NDArray[np.float64]
+
+
+class Bound(Protocol):
+    """An interval for each arm's mean.
+
+    Attributes:
+        proved: Whether the stated error probability is proved for these intervals.
+        reason: A few words that say why, or why not.
+    """
+
+    @property
+    def proved(self) -> bool: ...  # noqa: D102 - described above
+
+    @property
+    def reason(self) -> str: ...  # noqa: D102
+
+    def interval(self, tally: Tally) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends, one of each per arm, as of now.
+
+        They hold at all times at once, so the running intersection of what is returned over time
+        is valid too.
+        """
+        ...
+
+
+class RadiusBound(Bound, Protocol):
+    """A bound that is symmetric around the sample mean, as GOLD's graph needs.
+
+    Attributes:
+        warmup: How often every arm is pulled before the graph is built.
+        grows: Whether the radius of an arm grows while *other* arms are pulled.
+    """
+
+    @property
+    def warmup(self) -> int: ...  # noqa: D102 - described above
+
+    @property
+    def grows(self) -> bool: ...  # noqa: D102
+
+    def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:
+        """Return β for arms with these pulls and reward sums, after `pulls` pulls in all."""
+        ...

@@ -1,0 +1,70 @@
+"""A variance-adaptive interval for finite pools of bounded rewards, drawn without replacement.
+
+Before draw t of a pool of N rewards with mean y, those left have the mean
+y_t = (N y - sum so far) / (N-t+1), so Π(1 + λ(x_t - y_t)) is a martingale (Waudby-Smith and Ramdas
+2020). With w_t = N/(N-t+1) and z_t = x_t + (sum so far)/(N-t+1), x_t - y_t = z_t - w_t·y: the sums
+S(y) and V(y) of `bounds.bernstein` are polynomials in y whose five coefficients the tally keeps.
+What is left of the pool can only be between all-low and all-high, which cuts the interval to a
+point when the pool is exhausted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from oddarm.bounds.base import Floats
+from oddarm.bounds.bernstein import log_wealth, mixing_precision
+from oddarm.bounds.numerics import bisect
+from oddarm.tally import Tally
+
+__all__ = ["PoolBernstein"]
+
+
+@dataclass(frozen=True)
+class PoolBernstein:
+    """The interval for the mean of each arm's pool of rewards in [low, high].
+
+    Args:
+        alpha: Error probability of one arm, over all times.
+        low: Least reward.
+        high: Greatest reward.
+    """
+
+    alpha: float
+    low: float = 0.0
+    high: float = 1.0
+    proved = True
+    reason = "Ville's inequality for a betting mixture without replacement, at delta/n per arm"
+
+    def interval(self, tally: Tally) -> tuple[Floats, Floats]:
+        """Return the interval of each arm."""
+        assert tally.pools is not None
+        assert tally.drawn is not None
+        size = tally.pools.astype(np.float64)
+        m = tally.counts.astype(np.float64)
+        seen = m > 0
+        span = self.high - self.low
+        w, ww, z, zz, wz = tally.drawn
+        w, ww = np.where(seen, w, 1.0), np.where(seen, ww, 1.0)
+        centre = z / w
+        rounding = 1e-12 * (zz + ww * centre * centre) / span**2
+        rho = mixing_precision(self.alpha)
+        limit = math.log(2 / self.alpha)
+
+        def rejected(d: Floats) -> Floats:
+            y = centre + d
+            v = (zz - 2 * y * wz + y * y * ww) / span**2
+            s = np.abs(d) * w / span
+            return np.asarray(log_wealth(s, np.maximum(v, 0.0) + rounding, rho) >= limit)
+
+        reach = np.full_like(m, span)
+        low = centre + bisect(rejected, np.zeros_like(m), -reach)
+        high = centre + bisect(rejected, np.zeros_like(m), reach)
+        least = (tally.totals + (size - m) * self.low) / size
+        greatest = (tally.totals + (size - m) * self.high) / size
+        low = np.clip(np.where(seen, low, self.low), least, greatest)
+        high = np.clip(np.where(seen, high, self.high), least, greatest)
+        return low, high

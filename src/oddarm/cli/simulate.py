@@ -1,0 +1,165 @@
+"""`oddarm simulate`: what a strategy would find on arms with known means, and at what cost."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import numpy as np
+import typer
+
+import oddarm
+from oddarm.cli.progress import PullProgress
+from oddarm.errors import ParameterError
+
+__all__ = ["simulate"]
+
+
+# Optional[...] because typer evaluates these annotations at run time.
+def simulate(
+    means: Annotated[Optional[list[float]], typer.Argument(help="Means of the arms.")] = None,  # noqa: UP045
+    file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A file of means: one a line, or CSV with columns arm and mean."),
+    ] = None,
+    config: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A configuration of the paper, such as upper-20-2.5."),
+    ] = None,
+    strategy: Annotated[str, typer.Option(help="The strategy.")] = "gold",
+    epsilon: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="How much wider the gap is. [default: 2.5, or that of --config]"),
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option(help="Least share of normal arms. [default: 0.9]")
+    ] = None,
+    max_outliers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Most outliers, in place of --rho."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Probability of a wrong answer.")] = 0.1,
+    bound: Annotated[str, typer.Option(help="anytime (proved) or paper (as printed).")] = "anytime",
+    max_pulls: Annotated[Optional[int], typer.Option(help="A budget.")] = None,  # noqa: UP045
+    seed: Annotated[int, typer.Option(help="Seed of the instance and the rewards.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs, on seeds SEED, SEED+1, …")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plot: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write a plot of the first run, such as out.png or out.svg."),
+    ] = None,
+) -> None:
+    """Run a strategy on simulated arms with 0/1 rewards.
+
+    Say which arms by MEANS, by --file or by --config. For example:
+
+    oddarm simulate --config upper-20-2.5 --plot out.png
+    """
+    known, epsilon = _arms(means, file, config, epsilon, seed)
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"--plot {plot}: must end in .png, .svg or .pdf.")
+    options: dict[str, Any] = {
+        "epsilon": epsilon,
+        "rho": rho,
+        "max_outliers": max_outliers,
+        "delta": delta,
+        "bound": bound,
+        "max_pulls": max_pulls,
+    }
+    with PullProgress(runs) as progress:
+        results = []
+        for k in range(runs):
+            results.append(
+                oddarm.simulate(known, strategy, seed=seed + k, progress=progress, **options)
+            )
+            progress.finished(k + 1)
+    if plot is not None:
+        results[0].plot(plot)
+    if as_json:
+        shown = [r.to_dict() for r in results]
+        print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
+        return
+    print(results[0] if runs == 1 else _summary(known, results, epsilon, rho, max_outliers))
+    if plot is not None:
+        print(f"\nplot: {plot}")
+
+
+def _arms(
+    means: list[float] | None,
+    file: Path | None,
+    config: str | None,
+    epsilon: float | None,
+    seed: int,
+) -> tuple[dict[Any, float], float]:
+    given = [
+        name for name, value in (("MEANS", means), ("--file", file), ("--config", config)) if value
+    ]
+    if len(given) != 1:
+        raise ParameterError(
+            f"arms from {' and '.join(given) or 'nowhere'}: "
+            "pass one of MEANS, --file or --config, such as --config upper-20-2.5."
+        )
+    if config is not None:
+        instance = oddarm.datasets.configuration(config, seed)
+        chosen = instance.problem.epsilon if epsilon is None else epsilon
+        return dict(enumerate(instance.means.tolist())), chosen
+    values = dict(enumerate(means)) if means else _read(file) if file else {}
+    return values, 2.5 if epsilon is None else epsilon
+
+
+def _read(path: Path) -> dict[Any, float]:
+    """Read means, one a line, or a CSV with the columns arm and mean."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.reader(lines) if row and row[0].strip()]
+    if not rows:
+        raise ParameterError(f"{path} has no means in it.")
+    header = [cell.strip().lower() for cell in rows[0]]
+    column, name = (header.index("mean"), None) if "mean" in header else (len(header) - 1, None)
+    if "mean" in header:
+        name = header.index("arm") if "arm" in header else None
+        rows = rows[1:]
+    elif len(header) > 1:
+        name = 0
+    found: dict[Any, float] = {}
+    for number, row in enumerate(rows):
+        try:
+            arm: Any = number if name is None else row[name].strip()
+            if arm in found:
+                raise ParameterError(f"{path}: arm {arm!r} is there twice.")
+            found[arm] = float(row[column])
+        except (IndexError, ValueError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(
+                f"{path}: {','.join(row)!r} is not a mean, must be a number, "
+                "or arm,mean under a header that says so."
+            ) from None
+    return found
+
+
+def _summary(
+    known: dict[Any, float],
+    results: list[oddarm.Result],
+    epsilon: float,
+    rho: float | None,
+    max_outliers: int | None,
+) -> str:
+    """Return what many runs found, against the truth."""
+    pulls = np.array([r.pulls for r in results])
+    lines = [
+        (
+            f"{len(results)} runs: {pulls.mean():,.0f} pulls on average "
+            f"(median {np.median(pulls):,.0f}, from {pulls.min():,} to {pulls.max():,})"
+        )
+    ]
+    groups = oddarm.outlier_groups(known, epsilon, rho, max_outliers=max_outliers, mixed=True)
+    if groups:
+        right = sum(
+            all(set(r.ranking[: len(g.members)]) == set(g.members) for g in groups) for r in results
+        )
+        lines.append(f"every outlier group ranked first in {right} of {len(results)} runs")
+    else:
+        lines.append("these means have no outlier group")
+    return "\n".join(lines)

@@ -1,0 +1,205 @@
+"""GOLD on simulated Bernoulli arms, compiled.
+
+Works on the very arrays of a `GoldRun` and its tally, so that a run may be advanced here, then by
+ask and tell, then here again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from oddarm.bounds import NormalMixture, PaperBernoulli, numerics
+
+if TYPE_CHECKING:
+    from oddarm.sources import SimulatedArms
+    from oddarm.strategies.gold import GoldRun
+
+__all__ = ["advance", "fits"]
+
+_erfcinv = njit(cache=True)(numerics.erfcinv)
+
+
+def fits(run: GoldRun, arms: SimulatedArms) -> bool:
+    """Return whether the compiled loop can go on from here: a graph, and arms pulled in turn."""
+    return (
+        arms.rewards.kind == "bernoulli"
+        and isinstance(run.radius, NormalMixture | PaperBernoulli)
+        and run.graph is not None
+        and not run.fresh
+        and bool((arms.drawn == run.tally.counts).all())
+        and _in_turn(run)
+    )
+
+
+def _in_turn(run: GoldRun) -> bool:
+    """Whether arms before the position are one pull ahead of those at or after it."""
+    counts = run.tally.counts[~run.terminal]
+    before = np.flatnonzero(~run.terminal) < run.position
+    level = int(counts.min())
+    ahead = before if bool((~before).any()) and not bool(before.all()) else np.zeros_like(before)
+    return bool((counts == level + ahead).all())
+
+
+def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
+    """Pull until the run is over or `stop_at` pulls have been made in all."""
+    assert run.graph is not None
+    tally = run.tally
+    anytime = isinstance(run.radius, NormalMixture)
+    r, level, delta_n = 0.0, 0.0, 0.0
+    if isinstance(run.radius, NormalMixture):
+        r, level = run.radius.r, -2.0 * math.log(run.radius.alpha)
+    else:
+        delta_n = 6 * run.setting.problem.delta
+    position, pulls, over = _advance(
+        run.graph.edges,
+        run.terminal,
+        run.score,
+        run.beta,
+        tally.counts,
+        tally.totals,
+        arms.means,
+        arms.starts,
+        arms.increments,
+        run.position,
+        tally.pulls,
+        stop_at,
+        run.b,
+        run.largest_group,
+        run.enough,
+        anytime,
+        run.setting.rewards.sigma,
+        r,
+        level,
+        delta_n,
+    )
+    run.position = int(position)
+    tally.pulls = int(pulls)
+    arms.drawn[:] = tally.counts
+    if over:
+        run.verdict = "ranked"
+    else:
+        run.level = int(tally.counts[~run.terminal].min())
+
+
+@njit(cache=True)
+def _advance(
+    edges: Any,
+    terminal: Any,
+    score: Any,
+    beta: Any,
+    counts: Any,
+    totals: Any,
+    means: Any,
+    starts: Any,
+    increments: Any,
+    position: int,
+    pulls: int,
+    stop_at: int,
+    b: float,
+    largest_group: int,
+    enough: int,
+    anytime: bool,
+    sigma: float,
+    r: float,
+    level: float,
+    delta_n: float,
+) -> Any:
+    n = len(means)
+    mean = totals / counts
+    lost = np.empty(n, np.int64)
+    terminals = terminal.sum()
+    latest_count = -1
+    latest_radius = 0.0
+    while terminals < enough and pulls < stop_at:
+        i = position
+        position = position + 1 if position + 1 < n else 0
+        if terminal[i]:
+            continue
+        m = counts[i] + 1
+        word = starts[i] + np.uint64(m) * increments[i]
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        word = word ^ (word >> np.uint64(31))
+        if (word >> np.uint64(11)) * 2.0**-53 < means[i]:
+            totals[i] += 1.0
+        counts[i] = m
+        pulls += 1
+        mean[i] = totals[i] / m
+        dropped = 0
+        mine = mean[i]
+        if anytime:
+            if m != latest_count:  # the same for every arm of a sweep
+                latest_count = m
+                height = math.log((m + r) / r) + level
+                latest_radius = sigma * math.sqrt((m + r) * height) / m
+            beta[i] = latest_radius
+            for j in range(n):
+                if edges[i, j] and abs(mine - mean[j]) > b * (latest_radius + beta[j]):
+                    lost[dropped] = j
+                    dropped += 1
+        else:
+            spent = delta_n / (math.pi**2 * n * float(pulls) * float(pulls))
+            z = _erfcinv(spent)
+            square = z * z
+            p = (totals[i] + square / 2.0) / (counts[i] + square)
+            own = z * math.sqrt(p * (1.0 - p) / counts[i])
+            for j in range(n):
+                if edges[i, j]:
+                    p = (totals[j] + square / 2.0) / (counts[j] + square)
+                    radius = z * math.sqrt(p * (1.0 - p) / counts[j])
+                    if abs(mine - mean[j]) > b * (own + radius):
+                        lost[dropped] = j
+                        dropped += 1
+        if dropped == 0:
+            continue
+        split = False
+        for k in range(dropped):
+            j = lost[k]
+            edges[i, j] = False
+            edges[j, i] = False
+        for k in range(dropped):
+            common = False
+            j = lost[k]
+            for x in range(n):
+                if edges[i, x] and edges[j, x]:
+                    common = True
+                    break
+            if not common:
+                split = True
+                break
+        if split:
+            _declare(edges, terminal, score, largest_group, pulls)
+            terminals = terminal.sum()
+    return position, pulls, terminals >= enough
+
+
+@njit(cache=True)
+def _declare(edges: Any, terminal: Any, score: Any, largest_group: int, pulls: int) -> None:
+    """Make the members of every small community terminal."""
+    n = len(terminal)
+    seen = np.zeros(n, np.bool_)
+    queue = np.empty(n, np.int64)
+    for first in range(n):
+        if seen[first]:
+            continue
+        size = 1
+        queue[0] = first
+        seen[first] = True
+        at = 0
+        while at < size:
+            i = queue[at]
+            at += 1
+            for j in range(n):
+                if edges[i, j] and not seen[j]:
+                    seen[j] = True
+                    queue[size] = j
+                    size += 1
+        if size <= largest_group:
+            for k in range(size):
+                if not terminal[queue[k]]:
+                    terminal[queue[k]] = True
+                    score[queue[k]] = pulls

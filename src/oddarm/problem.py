@@ -1,0 +1,171 @@
+"""What is looked for: how far apart (ε), how few (ρ or a count), how sure (δ)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+from oddarm.checks import whole_number
+from oddarm.errors import ParameterError
+
+__all__ = ["MIN_GOLD_EPSILON", "Problem", "exact"]
+
+_Q = math.exp(1 / 16)
+
+MIN_GOLD_EPSILON = _Q - 1
+"""ε must exceed e^(1/16) - 1 for the coefficient b of GOLD to be positive (Theorem 5.1)."""
+
+DEFAULT_RHO = 0.9
+
+
+def exact(value: object) -> Fraction:
+    """Return the rational number that a person meant by `value`.
+
+    A float is read as the shortest decimal that prints it, so 0.9 is 9/10 and not the binary
+    fraction next to it.
+
+    Example:
+        >>> exact(0.9)
+        Fraction(9, 10)
+        >>> 20 * (1 - 0.9), 20 * (1 - exact(0.9))
+        (1.9999999999999996, Fraction(2, 1))
+    """
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
+        return Fraction(value)
+    return Fraction(repr(float(value)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The question that a search answers, without the arms.
+
+    An outlier group is a set of at most c = n(1 - ρ) arms whose distance to all others exceeds
+    (1 + ε) times the largest gap between neighbours among those others (Definition 2).
+
+    Args:
+        epsilon: How much wider the gap around a group is than any gap among the normal arms,
+            beyond equality; > 0.
+        rho: The least share of arms that are normal, between ½ and 1. Default 0.9.
+        max_outliers: The most arms that may be outliers, in place of `rho`.
+        delta: The probability with which the answer may be wrong, between 0 and 1.
+        strict: Read Constraint (2) to the letter, |N̂| < c, instead of |N̂| ≤ c. The paper's own
+            experiments inject exactly c outliers, so they need the default.
+
+    Example:
+        >>> problem = Problem(epsilon=2.5, rho=0.9)
+        >>> problem.capacity(20), problem.largest_group(47)
+        (Fraction(2, 1), 4)
+        >>> round(problem.b, 4)
+        1.8741
+    """
+
+    epsilon: float = 2.5
+    rho: float | None = None
+    max_outliers: int | None = None
+    delta: float = 0.1
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if not (_is_number(self.epsilon) and 0 < self.epsilon < math.inf):
+            raise ParameterError(f"epsilon == {self.epsilon!r}, must be a finite number > 0.")
+        if not (_is_number(self.delta) and 0 < self.delta < 1):
+            raise ParameterError(
+                f"delta == {self.delta!r}, must be > 0 and < 1: "
+                "it is the probability with which the answer may be wrong, for example 0.05."
+            )
+        if self.max_outliers is None:
+            if self.rho is None:
+                object.__setattr__(self, "rho", DEFAULT_RHO)
+            if not (_is_number(self.rho) and Fraction(1, 2) < exact(self.rho) < 1):
+                raise ParameterError(
+                    f"rho == {self.rho!r}, must be > 0.5 and < 1: it is the least share of arms "
+                    "that are normal, for example 0.9. To give a count, pass max_outliers."
+                )
+            return
+        if self.rho is not None:
+            raise ParameterError(
+                f"rho == {self.rho!r} and max_outliers == {self.max_outliers!r}: "
+                "they say the same thing, pass only one of them."
+            )
+        most = whole_number("max_outliers", self.max_outliers, least=1)
+        object.__setattr__(self, "max_outliers", most)
+
+    def capacity(self, n: int) -> Fraction:
+        """Return c = n(1 - ρ), exactly: the most arms of `n` that may be outliers."""
+        if self.max_outliers is not None:
+            return Fraction(self.max_outliers)
+        return n * (1 - exact(self.rho))
+
+    def largest_group(self, n: int) -> int:
+        """Return the size of the largest outlier group that `n` arms may have."""
+        c = self.capacity(n)
+        return math.ceil(c) - 1 if self.strict else math.floor(c)
+
+    def smallest_side(self, n: int) -> int:
+        """Return the least number of arms that a non-empty side of a group has: more than c."""
+        return math.floor(self.capacity(n)) + 1
+
+    @property
+    def b(self) -> float:
+        """The coefficient of GOLD: neighbours have |ŷᵢ-ŷⱼ| ≤ b·βᵢ + b·βⱼ (Definition 4)."""
+        if self.epsilon <= MIN_GOLD_EPSILON:
+            raise ParameterError(
+                f"epsilon == {self.epsilon!r}, must be > e^(1/16) - 1 = 0.0645 for GOLD: "
+                "raise epsilon, for example to 2.5."
+            )
+        return (1 + _Q + self.epsilon) / (1 - _Q + self.epsilon)
+
+    def check(self, n: int) -> None:
+        """Raise ParameterError if no group can exist among `n` arms."""
+        c = self.capacity(n)
+        if self.max_outliers is not None and n <= 2 * c:
+            raise ParameterError(
+                f"max_outliers == {self.max_outliers} with {n} arms, "
+                f"must be less than half of the arms: "
+                f"pass at most {max((n - 1) // 2, 1)}, or at least {2 * int(c) + 1} arms."
+            )
+        if self.largest_group(n) < 1:
+            rule = "> 1 (strict)" if self.strict else ">= 1"
+            remedy = (
+                "max_outliers=2"
+                if self.max_outliers is not None
+                else "a smaller rho, or max_outliers, or more arms"
+            )
+            raise ParameterError(
+                f"{n} arms at {self._limit()} leave room for {float(c):g} outliers, "
+                f"must be {rule}: pass {remedy}."
+            )
+
+    def _limit(self) -> str:
+        if self.max_outliers is not None:
+            return f"max_outliers == {self.max_outliers}"
+        return f"rho == {self.rho}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters as JSON values; a rho that is no float is kept as a fraction."""
+        return {
+            "epsilon": float(self.epsilon),
+            "rho": self.rho if self.rho is None or isinstance(self.rho, float) else str(self.rho),
+            "max_outliers": self.max_outliers,
+            "delta": float(self.delta),
+            "strict": self.strict,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Problem:
+        """Return the problem that `to_dict` described."""
+        rho = values["rho"]
+        return cls(**{**values, "rho": Fraction(rho) if isinstance(rho, str) else rho})
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return not math.isnan(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,337 @@
+"""The ask/tell state machine: names, budget, state; where rewards come from is the caller's."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from oddarm._version import __version__
+from oddarm.bounds import BoundKind
+from oddarm.checks import whole_number
+from oddarm.errors import OddarmError, ParameterError, StateError, UnknownArmError
+from oddarm.problem import Problem
+from oddarm.result import Result
+from oddarm.rewards import Rewards, as_rewards
+from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.tally import Tally
+
+__all__ = ["FORMAT_VERSION", "Search"]
+
+FORMAT = "oddarm.search"
+FORMAT_VERSION = 1
+
+
+class Search:
+    """A search for outlying arms, driven by ask and tell.
+
+    Args:
+        arms: The names of the arms (hashable, distinct), or their number.
+        strategy: "gold", or an instance of a strategy with parameters of your own.
+        epsilon: How much wider the gap around a group is than any gap among the others.
+        rho: The least share of arms that are normal; default 0.9.
+        max_outliers: The most arms that may be outliers, in place of `rho`.
+        delta: The probability with which the answer may be wrong.
+        strict: Read the paper's |N̂| < c to the letter.
+        rewards: "bernoulli", a pair (low, high), or a model of `oddarm.rewards`.
+        bound: "anytime" (proved) or "paper" (as printed).
+        until: "ranked" or, for strategies that can, "confirmed".
+        max_pulls: A budget; the search is done when that many rewards have been told.
+        seed: For strategies that draw lots.
+
+    Example:
+        >>> import oddarm
+        >>> rates = dict(zip("abcdefghijk", [0.2, 0.22, 0.24, 0.25, 0.27, 0.28, 0.3, 0.31, 0.33,
+        ...                                  0.35, 0.95], strict=True))
+        >>> coin = oddarm.sources.SimulatedArms(list(rates.values()))
+        >>> search = oddarm.Search(rates, epsilon=2.5, rho=0.9, delta=0.1)
+        >>> while not search.done:
+        ...     for arm in search.ask(1):
+        ...         search.tell(arm, coin.draw("abcdefghijk".index(arm)))
+        >>> search.result().outliers
+        ['k']
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[Hashable] | int | Any,
+        strategy: str | Strategy = "gold",
+        *,
+        epsilon: float = 2.5,
+        rho: float | None = None,
+        max_outliers: int | None = None,
+        delta: float = 0.1,
+        strict: bool = False,
+        rewards: str | Sequence[float] | Rewards = "bernoulli",
+        bound: BoundKind = "anytime",
+        until: Until = "ranked",
+        max_pulls: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.problem = Problem(epsilon, rho, max_outliers, delta, strict)
+        self.rewards = as_rewards(rewards)
+        self.strategy = as_strategy(strategy)
+        self.names = _names(arms)
+        self.n = len(self.names)
+        if bound not in ("anytime", "paper"):
+            raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
+        if until not in ("ranked", "confirmed"):
+            raise ParameterError(f"until == {until!r}, must be 'ranked' or 'confirmed'.")
+        self.problem.check(self.n)
+        if self.rewards.pools is not None and len(self.rewards.pools) != self.n:
+            raise ParameterError(
+                f"pools has {len(self.rewards.pools)} sizes for {self.n} arms, must be one each."
+            )
+        self.bound: BoundKind = bound
+        self.until: Until = until
+        self.max_pulls = None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+        self.seed = int(seed)
+        self._index = (
+            None
+            if isinstance(self.names, range)
+            else dict(zip(self.names, range(self.n), strict=True))
+        )
+        self.tally = Tally(self.n, self.rewards)
+        self.run: Run = self.strategy.start(
+            Setting(self.problem, self.rewards, self.tally, self.n, bound, until, self.seed)
+        )
+
+    @property
+    def pulls(self) -> int:
+        """T: rewards told so far."""
+        return self.tally.pulls
+
+    @property
+    def verdict(self) -> Verdict:
+        """Why the search ended, or "running"."""
+        if self.run.verdict == "running" and self._left() == 0:
+            return "budget"
+        return self.run.verdict
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return self.run.verdict != "running" or self._left() == 0
+
+    def ask(self, limit: int | None = None) -> list[Any]:
+        """Return the arms to pull next; repeats are allowed.
+
+        Args:
+            limit: The most arms to return; None for one natural round of the strategy. With 1, and
+                each reward told before the next is asked for, this is the sequential algorithm.
+
+        Returns:
+            Names of arms; empty when the search is done.
+        """
+        most = None if limit is None else whole_number("limit", limit, 1)
+        if self.done:
+            return []
+        left = self._left()
+        if left is not None and most is not None:
+            most = min(most, left)
+        arms = self.run.ask(most)[:left]
+        if self._index is None:
+            return list(arms)
+        return [self.names[i] for i in arms]
+
+    def tell(self, arm: Hashable, reward: ArrayLike) -> None:
+        """Report one reward of an arm, or an array of several.
+
+        Rewards may come late, in batches, in any order, or for arms not asked for: all are data. A
+        batch with one bad reward is refused whole. What is told after the search is done is
+        counted and changes no decision.
+
+        Raises:
+            UnknownArmError: The search has no such arm.
+            RewardError: A reward does not fit the declared model.
+        """
+        index = self._index_of(arm)
+        values = self.rewards.check(reward)
+        if len(values) == 0:
+            return
+        decided = self.done
+        self.tally.add(index, values)
+        if not decided:
+            self.run.update(index)
+
+    def result(self) -> Result:
+        """Return what is known now; at any time, not only at the end."""
+        low, high = self.run.bound.interval(self.tally)
+        return Result.of(
+            names=self.names,
+            order=self.run.order(),
+            declared=self.run.declared(),
+            tally=self.tally,
+            low=low,
+            high=high,
+            scores=self.run.scores(),
+            statuses=self.run.statuses(),
+            verdict=self.verdict,
+            problem=self.problem,
+            provenance=self.provenance(),
+        )
+
+    def provenance(self) -> dict[str, Any]:
+        """Return all that decides the answer besides the rewards, as JSON values."""
+        return {
+            "oddarm": __version__,
+            "arms": self.n,
+            **self.problem.to_dict(),
+            "strategy": self.strategy.to_dict(),
+            "rewards": self.rewards.to_dict(),
+            "bound": self.bound,
+            "until": self.until,
+            "max_pulls": self.max_pulls,
+            "seed": self.seed,
+            "delta_proved": self.run.bound.proved,
+            "delta_reason": self.run.bound.reason,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole state as JSON values."""
+        names = self.n if isinstance(self.names, range) else list(self.names)
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "oddarm": __version__,
+            "arms": names,
+            "problem": self.problem.to_dict(),
+            "strategy": self.strategy.to_dict(),
+            "rewards": self.rewards.to_dict(),
+            "bound": self.bound,
+            "until": self.until,
+            "max_pulls": self.max_pulls,
+            "seed": self.seed,
+            "tally": self.tally.to_dict(),
+            "run": self.run.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any], *, strategy: Strategy | None = None) -> Search:
+        """Return a search that continues from `state`, identically.
+
+        Args:
+            state: What `to_dict` returned.
+            strategy: The strategy, if it is one of your own; those of oddarm are found by name.
+        """
+        if not isinstance(state, dict) or state.get("format") != FORMAT:
+            raise StateError("this is not the saved state of an oddarm search.")
+        if state.get("version") != FORMAT_VERSION:
+            raise StateError(
+                f"state version == {state.get('version')!r}, must be {FORMAT_VERSION}: "
+                f"it was saved by oddarm {state.get('oddarm')}, this is {__version__}."
+            )
+        try:
+            problem = Problem.from_dict(state["problem"])
+            search = cls(
+                _thaw(state["arms"]),
+                strategy or as_strategy(state["strategy"]),
+                epsilon=problem.epsilon,
+                rho=problem.rho,
+                max_outliers=problem.max_outliers,
+                delta=problem.delta,
+                strict=problem.strict,
+                rewards=as_rewards(state["rewards"]),
+                bound=state["bound"],
+                until=state["until"],
+                max_pulls=state["max_pulls"],
+                seed=state["seed"],
+            )
+            search.tally.restore(state["tally"])
+            search.run.restore(state["run"])
+        except OddarmError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise StateError(f"the saved state is damaged: {error!r}.") from error
+        return search
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a JSON file; an existing file is replaced only when all is written."""
+        try:
+            text = json.dumps(self.to_dict(), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise StateError(
+                f"the state cannot be written as JSON ({error}): "
+                "name arms by strings, numbers or tuples of them."
+            ) from error
+        target = Path(path)
+        part = target.with_name(target.name + ".part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+
+    @classmethod
+    def load(cls, path: str | Path, *, strategy: Strategy | None = None) -> Search:
+        """Return the search saved in a file, ready to continue."""
+        try:
+            state = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StateError(f"{path} is not a saved search: {error}.") from error
+        return cls.from_dict(state, strategy=strategy)
+
+    def __repr__(self) -> str:
+        return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
+
+    def _left(self) -> int | None:
+        return None if self.max_pulls is None else max(self.max_pulls - self.pulls, 0)
+
+    def _index_of(self, arm: Hashable) -> int:
+        if self._index is None:
+            try:
+                index = int(operator.index(arm))  # type: ignore[arg-type]
+            except TypeError:
+                index = -1
+            if not 0 <= index < self.n:
+                raise UnknownArmError(
+                    f"arm {arm!r}, must be a whole number from 0 to {self.n - 1}."
+                )
+            return index
+        try:
+            found: int = self._index[arm]
+        except (KeyError, TypeError):
+            raise UnknownArmError(
+                f"arm {arm!r} is not one of the {self.n} arms of this search, "
+                f"such as {self.names[0]!r}: tell the arm as ask returned it."
+            ) from None
+        return found
+
+
+def _names(arms: Any) -> Sequence[Any]:
+    if hasattr(arms, "__index__"):
+        return range(whole_number("arms", arms, least=3))  # one may stand apart from two
+    if isinstance(arms, str | bytes):
+        raise ParameterError(f"arms == {arms!r}, must be a sequence of names or a number of arms.")
+    try:
+        names = arms.tolist() if hasattr(arms, "tolist") else list(arms)
+    except TypeError:
+        raise ParameterError(
+            f"arms == {arms!r}, must be a sequence of names or a number of arms."
+        ) from None
+    seen: set[Hashable] = set()
+    for name in names:
+        try:
+            known = name in seen
+            seen.add(name)
+        except TypeError:
+            raise ParameterError(
+                f"arm {name!r} is not hashable: pass a string or number."
+            ) from None
+        if known:
+            raise ParameterError(f"arm {name!r} is named twice, names must be distinct.")
+    if len(names) < 3:
+        raise ParameterError(f"{len(names)} arms, must be >= 3: one may stand apart from two.")
+    return names
+
+
+def _thaw(arms: Any) -> Any:
+    """JSON has lists where Python had tuples; a name that is a list was a tuple."""
+    if isinstance(arms, list):
+        return [_tuple(name) for name in arms]
+    return arms
+
+
+def _tuple(name: Any) -> Any:
+    return tuple(_tuple(part) for part in name) if isinstance(name, list) else name

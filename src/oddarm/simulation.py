@@ -1,0 +1,129 @@
+"""Searches on simulated arms: what a strategy would find, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oddarm.errors import ParameterError
+from oddarm.result import Result
+from oddarm.search import Search
+from oddarm.sources import SimulatedArms
+from oddarm.strategies import Strategy
+from oddarm.strategies.gold import GoldRun
+
+__all__ = ["simulate"]
+
+CHUNK = 1_000_000
+"""Pulls between two looks at the clock, in the compiled path."""
+
+
+@overload
+def simulate(
+    means: ArrayLike | Mapping[Any, float],
+    strategy: str | Strategy = ...,
+    *,
+    seed: int = ...,
+    runs: None = ...,
+    progress: Callable[[Search], object] | None = ...,
+    **options: Any,
+) -> Result: ...
+
+
+@overload
+def simulate(
+    means: ArrayLike | Mapping[Any, float],
+    strategy: str | Strategy = ...,
+    *,
+    seed: int = ...,
+    runs: int,
+    progress: Callable[[Search], object] | None = ...,
+    **options: Any,
+) -> list[Result]: ...
+
+
+def simulate(
+    means: ArrayLike | Mapping[Any, float],
+    strategy: str | Strategy = "gold",
+    *,
+    seed: int = 0,
+    runs: int | None = None,
+    progress: Callable[[Search], object] | None = None,
+    **options: Any,
+) -> Result | list[Result]:
+    """Run a search on arms with known means.
+
+    The k-th reward of an arm depends on the seed alone, so strategies with the same seed see the
+    same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards. GOLD on
+    Bernoulli arms runs compiled.
+
+    Args:
+        means: The means, as a sequence or as a mapping from arm to mean.
+        strategy: As for `Search`.
+        seed: Any whole number ≥ 0; run k uses seed + k.
+        runs: How many runs; None for one.
+        progress: Called with the search now and then.
+        options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
+
+    Returns:
+        A result; a list of them if `runs` is given.
+
+    Example:
+        >>> result = simulate({"a": 0.2, "b": 0.25, "c": 0.3, "d": 0.9}, max_outliers=1, seed=7)
+        >>> result.outliers
+        ['d']
+        >>> [r.outliers for r in simulate([0.2, 0.25, 0.3, 0.9], max_outliers=1, runs=3)]
+        [[3], [3], [3]]
+    """
+    if runs is None:
+        return _simulate(means, strategy, seed, progress, options)
+    if runs < 1:
+        raise ParameterError(f"runs == {runs!r}, must be >= 1.")
+    return [_simulate(means, strategy, seed + k, progress, options) for k in range(runs)]
+
+
+def _simulate(
+    means: ArrayLike | Mapping[Any, float],
+    strategy: str | Strategy,
+    seed: int,
+    progress: Callable[[Search], object] | None,
+    options: dict[str, Any],
+) -> Result:
+    names: Any
+    if isinstance(means, Mapping):
+        names, values = list(means), np.array(list(means.values()), dtype=np.float64)
+    else:
+        values = np.asarray(means, dtype=np.float64)
+        names = len(values) if values.ndim == 1 else 0
+    search = Search(names, strategy, seed=seed, **options)
+    arms = SimulatedArms(values, search.rewards, seed)
+    _drive(search, arms, progress)
+    return search.result()
+
+
+def _drive(
+    search: Search, arms: SimulatedArms, progress: Callable[[Search], object] | None
+) -> None:
+    """Pull the asked arms one by one, in compiled code where it can take over."""
+    run, tally, bernoulli = search.run, search.tally, search.rewards.kind == "bernoulli"
+    told = 0
+    while not search.done:
+        if bernoulli and isinstance(run, GoldRun) and run.graph is not None and not run.fresh:
+            from oddarm.kernels import gold
+
+            if gold.fits(run, arms):
+                most = tally.pulls + CHUNK
+                stop = most if search.max_pulls is None else min(most, search.max_pulls)
+                gold.advance(run, arms, stop)
+                if progress is not None:
+                    progress(search)
+                continue
+        for arm in run.ask(1):
+            tally.add(arm, arms.draw(arm))
+            run.update(arm)
+        told += 1
+        if progress is not None and told % 1000 == 0:
+            progress(search)

@@ -1,0 +1,5 @@
+"""Where rewards come from."""
+
+from oddarm.sources.simulated import SimulatedArms
+
+__all__ = ["SimulatedArms"]

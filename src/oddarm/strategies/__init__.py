@@ -1,0 +1,38 @@
+"""The algorithms, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oddarm.errors import ParameterError
+from oddarm.strategies.base import Run, Setting, Status, Strategy, Until, Verdict
+from oddarm.strategies.gold import Gold
+
+__all__ = [
+    "STRATEGIES",
+    "Gold",
+    "Run",
+    "Setting",
+    "Status",
+    "Strategy",
+    "Until",
+    "Verdict",
+    "as_strategy",
+]
+
+STRATEGIES: Mapping[str, type[Strategy]] = {cls.name: cls for cls in (Gold,)}
+
+
+def as_strategy(spec: str | Strategy | dict[str, Any]) -> Strategy:
+    """Return the strategy that `spec` names: a name, an instance, or what `to_dict` returned."""
+    if isinstance(spec, Strategy):
+        return spec
+    parameters = dict(spec) if isinstance(spec, dict) else {"name": spec}
+    name = parameters.pop("name")
+    if name not in STRATEGIES:
+        raise ParameterError(
+            f"strategy == {name!r}, must be one of {', '.join(sorted(STRATEGIES))}, "
+            "or an instance of oddarm.strategies.Strategy."
+        )
+    return STRATEGIES[name](**parameters)

@@ -1,0 +1,121 @@
+"""What a strategy is: whom to pull next, what is decided, when to stop.
+
+A `Strategy` is a frozen set of parameters, shared freely; `start` makes the `Run` that one search
+drives. A run sees indices and a tally, never names, storage or the source of rewards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.bounds import Bound, BoundKind
+from oddarm.errors import ParameterError
+from oddarm.problem import Problem
+from oddarm.rewards import Rewards
+from oddarm.tally import Tally
+
+__all__ = ["Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
+
+Until = Literal["ranked", "confirmed"]
+Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
+Status = Literal["outlier", "normal", "undecided"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that a strategy may know of the search that it serves."""
+
+    problem: Problem
+    rewards: Rewards
+    tally: Tally
+    n: int
+    bound: BoundKind
+    until: Until
+    seed: int
+
+
+class Run(ABC):
+    """One run of a strategy: the mutable part.
+
+    Attributes:
+        verdict: "running" until the run is over, then why it ended.
+    """
+
+    verdict: Verdict = "running"
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.tally = setting.tally
+
+    @property
+    @abstractmethod
+    def bound(self) -> Bound:
+        """The intervals that decide, and whether the stated δ is proved for them."""
+
+    @abstractmethod
+    def ask(self, limit: int | None) -> Sequence[int]:
+        """Return the arms to pull next, at most `limit`; None: one natural round."""
+
+    @abstractmethod
+    def update(self, arm: int) -> None:
+        """Take note that the tally of `arm` has grown."""
+
+    @abstractmethod
+    def declared(self) -> list[int]:
+        """Return the arms declared outliers so far, in order."""
+
+    @abstractmethod
+    def scores(self) -> Floats:
+        """Return the strategy's own score of each arm, in its own sense; nan for none."""
+
+    @abstractmethod
+    def order(self) -> NDArray[np.intp]:
+        """Return all arms, the most outlying first."""
+
+    def statuses(self) -> list[Status]:
+        """Return what is decided of each arm."""
+        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
+        found: list[Status] = [rest] * self.setting.n
+        for arm in self.declared():
+            found[arm] = "outlier"
+        return found
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state of the run, beyond the tally, as JSON values."""
+
+    @abstractmethod
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take over the state that `to_dict` returned."""
+
+
+@dataclass(frozen=True)
+class Strategy(ABC):
+    """The parameters of an algorithm."""
+
+    name: ClassVar[str]
+    confirms: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, setting: Setting) -> Run:
+        """Return a new run, or raise ParameterError if the algorithm does not fit the setting."""
+
+    def check(self, setting: Setting) -> None:
+        """Raise ParameterError if the strategy cannot do what `until` asks."""
+        if setting.until == "confirmed" and not self.confirms:
+            raise ParameterError(
+                f"until == 'confirmed' with strategy {self.name!r}, which only ranks: "
+                "pass until='ranked'."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and parameters as JSON values."""
+        return {"name": self.name, **dataclasses.asdict(self)}

@@ -1,0 +1,114 @@
+"""Per-arm sufficient statistics, as arrays: O(1) numbers an arm, whatever the number of pulls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.errors import RewardError, StateError
+from oddarm.rewards import Bounded, Rewards
+
+__all__ = ["Tally"]
+
+Floats = NDArray[np.float64]
+
+
+class Tally:
+    """What has been seen of each arm.
+
+    Attributes:
+        counts: Pulls of each arm.
+        totals: Sum of its rewards, added one by one in the order told.
+        scatter: For endless bounded rewards only, the sum of squared deviations from the mean,
+            kept by Chan's update, so that it stays accurate when the variance is tiny.
+        pulls: T, the pulls of all arms together.
+        pools: Size of each arm's finite pool, or None.
+        drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
+            see `bounds.pool_bernstein`.
+    """
+
+    def __init__(self, n: int, rewards: Rewards) -> None:
+        self.counts: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+        self.totals: Floats = np.zeros(n)
+        self.pulls = 0
+        self.scatter: Floats | None = None
+        self.pools: NDArray[np.int64] | None = None
+        self.drawn: Floats | None = None
+        if rewards.pools is not None:
+            self.pools = np.array(rewards.pools, dtype=np.int64)
+        if isinstance(rewards, Bounded):
+            if self.pools is None:
+                self.scatter = np.zeros(n)
+            else:
+                self.drawn = np.zeros((5, n))
+
+    @property
+    def means(self) -> Floats:
+        """Sample means; nan for an arm that was never pulled."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.totals / self.counts)
+
+    def add(self, arm: int, rewards: Floats) -> None:
+        """Count checked rewards of one arm."""
+        before = int(self.counts[arm])
+        if self.pools is not None:
+            left = int(self.pools[arm]) - before
+            if len(rewards) > left:
+                raise RewardError(
+                    f"{len(rewards)} more rewards for an arm with {left} of its pool of "
+                    f"{int(self.pools[arm])} left: each item may be told once."
+                )
+            if self.drawn is not None:
+                self._add_drawn(arm, rewards, before)
+        if self.scatter is not None:
+            self._add_scatter(arm, rewards, before)
+        if len(rewards) == 1:
+            self.totals[arm] += rewards[0]
+        else:
+            # accumulate adds in sequence, so a batch gives the same bits as single tells
+            self.totals[arm] = np.add.accumulate(np.append(self.totals[arm], rewards))[-1]
+        self.counts[arm] = before + len(rewards)
+        self.pulls += len(rewards)
+
+    def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
+        assert self.scatter is not None
+        k = len(rewards)
+        mean = rewards.mean()
+        self.scatter[arm] += ((rewards - mean) ** 2).sum()
+        if before:
+            shift = mean - self.totals[arm] / before
+            self.scatter[arm] += shift * shift * (before * k / (before + k))
+
+    def _add_drawn(self, arm: int, rewards: Floats, before: int) -> None:
+        """Sums of w, w², z, z², wz with w = N/(N-t+1) and z = x + (sum so far)/(N-t+1)."""
+        assert self.pools is not None
+        assert self.drawn is not None
+        size = float(self.pools[arm])
+        left = size - before - np.arange(len(rewards))
+        so_far = float(self.totals[arm]) + np.concatenate([[0.0], np.cumsum(rewards)[:-1]])
+        w = size / left
+        z = rewards + so_far / left
+        self.drawn[:, arm] += [w.sum(), (w * w).sum(), z.sum(), (z * z).sum(), (w * z).sum()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics as JSON values."""
+        return {
+            "counts": self.counts.tolist(),
+            "totals": self.totals.tolist(),
+            "scatter": None if self.scatter is None else self.scatter.tolist(),
+            "drawn": None if self.drawn is None else self.drawn.tolist(),
+        }
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take over what `to_dict` returned."""
+        if len(values["counts"]) != len(self.counts):
+            raise StateError("the saved tally does not fit the saved arms.")
+        self.counts[:] = values["counts"]
+        self.totals[:] = values["totals"]
+        self.pulls = int(self.counts.sum())
+        if self.scatter is not None:
+            self.scatter[:] = values["scatter"]
+        if self.drawn is not None:
+            self.drawn[:] = values["drawn"]
