@@ -4,15 +4,22 @@ Of N entities that can only be sampled at a cost, it finds the few whose expecte
 from most others, above, below or in between, with few samples and a stated error probability.
 """
 
-from oddarm import bounds, datasets, errors, rewards, sources, strategies, theory
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from oddarm._version import __version__
-from oddarm.errors import OddarmError
-from oddarm.groups import Group, outlier_arms, outlier_groups
-from oddarm.problem import Problem
-from oddarm.result import Result
-from oddarm.runner import find
-from oddarm.search import Search
-from oddarm.simulation import simulate
+
+if TYPE_CHECKING:
+    from oddarm import bounds, datasets, errors, rewards, sources, strategies, theory
+    from oddarm.errors import OddarmError
+    from oddarm.groups import Group, outlier_arms, outlier_groups
+    from oddarm.problem import Problem
+    from oddarm.result import Result
+    from oddarm.runner import find
+    from oddarm.search import Search
+    from oddarm.simulation import simulate
 
 __all__ = [
     "Group",
@@ -33,3 +40,29 @@ __all__ = [
     "strategies",
     "theory",
 ]
+
+# Public names are loaded on first use, so that `import oddarm` costs next to nothing.
+_HOMES = {
+    "Group": "groups",
+    "OddarmError": "errors",
+    "Problem": "problem",
+    "Result": "result",
+    "Search": "search",
+    "find": "runner",
+    "outlier_arms": "groups",
+    "outlier_groups": "groups",
+    "simulate": "simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'oddarm' has no attribute {name!r}")
+    home = import_module(f"oddarm.{_HOMES.get(name, name)}")
+    value = getattr(home, name) if name in _HOMES else home
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -277,6 +276,8 @@ class Result:
         return f"<Result {self.verdict}: outliers [{shown}{more}], {self.pulls:,} pulls>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         header = "".join(
             f"<th>{name}</th>" for name in ("rank", "arm", "pulls", "mean", "low", "high", "status")
         )

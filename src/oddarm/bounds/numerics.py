@@ -144,7 +144,7 @@ def stirling_remainder_half(z: Floats) -> Floats:
 
 
 def bisect(
-    reached: Callable[[Floats], NDArray[Any]], inside: Floats, outside: Floats, steps: int = 64
+    reached: Callable[[Floats], NDArray[Any]], inside: Floats, outside: Floats, steps: int = 54
 ) -> Floats:
     """Return, elementwise, the outer end of a bracket around where `reached` turns true.
 

@@ -1,0 +1,65 @@
+"""Definitions 1 and 2 by enumeration, with rationals."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+
+def groups(means, epsilon, largest, side, *, mixed):
+    """Return every outlier group as a frozenset of indices."""
+    n = len(means)
+    order = sorted(range(n), key=means.__getitem__)
+    y = [means[i] for i in order]
+    found = set()
+    for size in range(1, largest + 1):
+        blocks = combinations(range(n), size)
+        if not mixed:
+            blocks = (range(start, start + size) for start in range(n - size + 1))
+        for block in blocks:
+            members = set(block)
+            segments = [[]]
+            for i in range(n):
+                if i in members:
+                    segments.append([])
+                else:
+                    segments[-1].append(i)
+            segments = [s for s in segments if s]
+            if any(len(s) < side for s in segments):
+                continue
+            inner = max((y[j] - y[i] for s in segments for i, j in pairwise(s)), default=0)
+            gap = min(abs(y[i] - y[j]) for i in members for s in segments for j in s)
+            if gap > (1 + epsilon) * inner:
+                found.add(frozenset(order[i] for i in members))
+    return found
+
+
+def arms(means, epsilon, largest, side):
+    """Return every outlier arm of Definition 1, over all subsets of arms above and below."""
+    n = len(means)
+    normal = n - largest
+    return {j for j in range(n) if _is_outlier(means, j, epsilon, normal, side)}
+
+
+def _is_outlier(means, j, epsilon, normal, side):
+    above = [i for i in range(len(means)) if means[i] > means[j]]
+    below = [i for i in range(len(means)) if means[i] < means[j]]
+    for upper in _subsets(above, side):
+        for lower in _subsets(below, side):
+            if len(upper) + len(lower) < normal:
+                continue
+            inner = max(_widest(means, upper), _widest(means, lower))
+            nearest = min(abs(means[i] - means[j]) for i in (*upper, *lower))
+            if nearest > (1 + epsilon) * inner:
+                return True
+    return False
+
+
+def _subsets(members, side):
+    yield ()
+    for size in range(side, len(members) + 1):
+        yield from combinations(members, size)
+
+
+def _widest(means, members):
+    y = sorted(means[i] for i in members)
+    return max((high - low for low, high in pairwise(y)), default=0)

@@ -1,0 +1,115 @@
+"""The command line, run as a person would."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def oddarm(*arguments, **options):
+    """Run the command in a process of its own."""
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "oddarm", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        **options,
+    )
+
+
+def test_help_and_version():
+    """Help and version answer."""
+    assert "simulate" in oddarm("--help").stdout
+    assert "--max-outliers" in oddarm("simulate", "--help").stdout
+    assert oddarm("--version").stdout.startswith("oddarm 0.")
+
+
+def test_means_as_arguments():
+    """Means on the line give a sentence and a table, and nothing on standard error."""
+    shown = oddarm("simulate", 0.1, 0.12, 0.14, 0.9, "--max-outliers", 1)
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("1 of 4 arms was the first to separate, above the rest")
+    assert shown.stderr == ""
+
+
+def test_json():
+    """--json prints JSON and nothing else."""
+    shown = oddarm("simulate", 0.1, 0.12, 0.14, 0.9, "--max-outliers", 1, "--json")
+    data = json.loads(shown.stdout)
+    assert data["outliers"] == [3]
+    assert data["provenance"]["max_outliers"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("0.1\n0.12\n0.14\n\n0.9\n", 3),
+        ("arm,mean\nx,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
+        ("x,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
+        ("mean\n0.1\n0.12\n0.14\n0.9\n", 3),
+    ],
+)
+def test_means_from_a_file(tmp_path, text, first):
+    """Means come one a line, or with names."""
+    path = tmp_path / "means.csv"
+    path.write_text(text, encoding="utf-8")
+    shown = oddarm("simulate", "--file", path, "--max-outliers", 1, "--json")
+    assert json.loads(shown.stdout)["ranking"][0] == first
+
+
+def test_configuration_and_plot(tmp_path):
+    """A named configuration brings its ε; the plot is written."""
+    plot = tmp_path / "out.png"
+    shown = oddarm("simulate", "--config", "upper-20-5", "--plot", plot)
+    assert shown.returncode == 0
+    assert "2 of 20 arms" in shown.stdout
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_runs():
+    """Several runs are summed up against the truth."""
+    shown = oddarm("simulate", "--config", "upper-20-5", "--runs", 5)
+    assert "5 runs:" in shown.stdout
+    assert "ranked first in 5 of 5 runs" in shown.stdout
+    assert (
+        "no outlier group"
+        in oddarm("simulate", 0.1, 0.3, 0.5, "--max-outliers", 1, "--runs", 2).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate"], "pass one of MEANS, --file or --config"),
+        (["simulate", "0.1", "--config", "upper-20-5"], "MEANS and --config"),
+        (["simulate", "--config", "upper-7-5"], "KIND-N-EPSILON"),
+        (["simulate", "0.1", "0.2", "0.3"], "leave room for 0.3 outliers"),
+        (["simulate", "0.1", "0.2", "3", "--max-outliers", "1"], "mean 3, must be in [0, 1]"),
+        (["simulate", "--config", "upper-20-5", "--epsilon", "0.01"], "epsilon == 0.01"),
+        (["simulate", "--config", "upper-20-5", "--bound", "x"], "bound == 'x'"),
+        (["simulate", "--config", "upper-20-5", "--plot", "out.doc"], "must end in .png"),
+        (["simulate", "--file", "missing.csv"], "missing.csv: No such file"),
+        (["simulate", "--nonsense"], "No such option"),
+        (["simulate", "--config", "upper-20-5", "--plot", "nowhere/out.png"], "No such file"),
+    ],
+)
+def test_mistakes_get_a_sentence_and_exit_code_2(arguments, words, tmp_path):
+    """A mistake is one clear sentence, without a traceback."""
+    shown = oddarm(*arguments, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert words in " ".join(shown.stderr.split())
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "no means in it"), ("0.1\nx\n", "'x' is not a mean"), ("a,1\na,2\n", "twice")])  # fmt: skip  # noqa: E501
+def test_broken_files(tmp_path, text, words):
+    """A broken file is named with what is wrong in it."""
+    path = tmp_path / "means.csv"
+    path.write_text(text, encoding="utf-8")
+    shown = oddarm("simulate", "--file", path)
+    assert shown.returncode == 2
+    assert words in shown.stderr

@@ -1,0 +1,128 @@
+"""What a result shows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import oddarm
+
+MEANS = dict(zip("abcdefghij", [*np.linspace(0.2, 0.36, 9), 0.95], strict=True))
+
+
+@pytest.fixture(scope="module")
+def result():
+    """A finished search with one outlier."""
+    return oddarm.simulate(MEANS, seed=1)
+
+
+def test_text(result):
+    """A sentence first, then a table of all arms."""
+    text = str(result)
+    assert text.startswith("1 of 10 arms was the first to separate, above the rest, after ")
+    assert "wrong with probability at most 0.1" in text
+    lines = text.split("\n\n")[1].splitlines()
+    assert lines[0].split() == ["rank", "arm", "pulls", "mean", "low", "high", "status"]
+    assert lines[1].split()[:2] == ["1", "j"]
+    assert len(lines) == 11
+
+
+def test_long_tables_are_cut(result):
+    """A table shows as many arms as asked for and says how many there are beyond."""
+    assert result.table(3).splitlines()[-1] == "… and 7 more arms"
+
+
+def test_rows(result):
+    """Rows come by rank and hold the interval around the mean."""
+    assert [row.rank for row in result.arms] == list(range(1, 11))
+    for row in result.arms:
+        assert row.low <= row.mean <= row.high
+        assert row.pulls == result.counts[list(MEANS).index(row.arm)]
+    assert result.arms[0].status == "outlier"
+    assert result.arms[0].score == result.pulls
+    assert result.arms[-1].score is None
+
+
+def test_scikit_words(result):
+    """decision_scores_ and labels_ are in the order of the arms; higher is more outlying."""
+    assert np.argmax(result.decision_scores_) == 9
+    assert result.decision_scores_.min() == 0
+    assert result.labels_.tolist() == [0] * 9 + [1]
+
+
+def test_json_and_frame(result):
+    """The same numbers leave as JSON and as a data frame."""
+    data = json.loads(result.to_json())
+    assert data == json.loads(json.dumps(result.to_dict()))
+    assert data["outliers"] == ["j"]
+    assert data["provenance"]["oddarm"] == oddarm.__version__
+    frame = result.to_frame()
+    assert list(frame.columns) == ["arm", "rank", "pulls", "mean", "low", "high", "score", "status"]
+    assert frame.set_index("arm").loc["j", "rank"] == 1
+
+
+def test_unbounded_intervals_are_valid_json():
+    """An arm without rewards and without a range has no ends, which JSON writes as null."""
+    search = oddarm.Search(4, max_outliers=1, rewards=oddarm.rewards.SubGaussian(scale=1))
+    row = json.loads(search.result().to_json())["arms"][0]
+    assert (row["low"], row["high"], row["mean"]) == (None, None, None)
+    assert "-inf" in str(search.result())
+
+
+def test_names_beyond_json():
+    """Names that JSON lacks are written as text."""
+    result = oddarm.simulate({("x", 1): 0.1, ("x", 2): 0.15, ("y", 1): 0.9}, max_outliers=1)
+    assert json.loads(result.to_json())["outliers"] == [["y", 1]]
+
+
+@pytest.mark.parametrize(
+    ("means", "side"),
+    [
+        ([0.1, 0.12, 0.14, 0.16, 0.9], "above"),
+        ([0.9, 0.92, 0.94, 0.96, 0.1], "below"),
+        ([0.05, 0.06, 0.5, 0.95, 0.96], "between"),
+    ],
+)
+def test_side(means, side):
+    """The sentence says on which side the outliers lie."""
+    assert oddarm.simulate(means, max_outliers=1).side == side
+
+
+def test_both_sides():
+    """Outliers above and below are called that."""
+    means = [0.02, 0.5, 0.51, 0.52, 0.53, 0.54, 0.55, 0.98]
+    assert oddarm.simulate(means, max_outliers=2).side == "above and below"
+
+
+def test_plot(result, tmp_path):
+    """The plot is written, with every arm named and a legend of statuses."""
+    axes = result.plot(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert {label.get_text() for label in axes.get_yticklabels()} == set(MEANS)
+    texts = [t.get_text() for t in axes.get_legend().get_texts()]
+    assert texts == ["normal (9)", "outlier (1)"]
+
+
+def test_plot_of_many_arms_names_the_outliers(tmp_path):
+    """Beyond sixty arms, only the outliers are named."""
+    result = oddarm.simulate([*np.linspace(0.2, 0.4, 99), 0.95], max_outliers=1)
+    axes = result.plot(tmp_path / "plot.svg")
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["99"]
+
+
+def test_notebook(result):
+    """A notebook shows a table, with names escaped."""
+    odd = oddarm.Search(["<b>", "c", "d"], max_outliers=1).result()
+    assert "&lt;b&gt;" in odd._repr_html_()
+    assert result._repr_html_().count("<tr>") == 11
+
+
+def test_summaries():
+    """Each verdict has a sentence of its own."""
+    search = oddarm.Search(10)
+    assert search.result().summary == "Not done: 0 of 10 arms set apart so far, after 0 pulls."
+    budget = oddarm.simulate(MEANS, max_pulls=20)
+    assert budget.summary == "The budget ended first: 0 of 10 arms set apart after 20 pulls."
+    paper = oddarm.simulate(MEANS, bound="paper")
+    assert "which is not proved" in paper.summary
+    assert repr(paper).startswith("<Result ranked: outliers ['j'")

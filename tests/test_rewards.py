@@ -1,0 +1,83 @@
+"""Reward models: what they accept and what they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+
+from oddarm import OddarmError, rewards
+
+
+def test_names_and_pairs():
+    """A name or a pair stands for a model."""
+    assert rewards.as_rewards("bernoulli") == rewards.Bernoulli()
+    assert rewards.as_rewards((0, 5)) == rewards.Bounded(minimum=0, maximum=5)
+    assert rewards.as_rewards([-1, 1]).sigma == 1
+    model = rewards.SubGaussian(scale=2)
+    assert rewards.as_rewards(model) is model
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        rewards.Bernoulli(),
+        rewards.Bernoulli(pools=(3, 4)),
+        rewards.Bounded(minimum=-1, maximum=2.5),
+        rewards.SubGaussian(scale=0.3),
+    ],
+)
+def test_round_trip(model):
+    """A model comes back from JSON values as it was."""
+    assert rewards.as_rewards(model.to_dict()) == model
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("poisson", "rewards == 'poisson', must be 'bernoulli'"),
+        ((1, 1), "must be finite and low < high"),
+        ((0, math.inf), "must be finite"),
+        ((0, 1, 2), "must be 'bernoulli', a pair"),
+        (3, "rewards == 3"),
+    ],
+)
+def test_refuses_unknown_models(spec, words):
+    """What is no model is quoted with what would be one."""
+    with pytest.raises(OddarmError, match=words):
+        rewards.as_rewards(spec)
+
+
+def test_refuses_bad_scales_and_pools():
+    """A scale must be positive, a pool not empty."""
+    with pytest.raises(OddarmError, match="scale == 0"):
+        rewards.SubGaussian(scale=0)
+    with pytest.raises(OddarmError, match="pools has the size 0"):
+        rewards.Bernoulli(pools=(3, 0))
+    with pytest.raises(OddarmError, match="a finite pool has a range"):
+        rewards.SubGaussian(scale=1, pools=(3,))
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "words"),
+    [
+        (rewards.Bernoulli(), 0.5, r"reward 0.5, must be 0 or 1"),
+        (rewards.Bernoulli(), [0, 1, 2], r"reward 2.0 at position 2 of 3"),
+        (rewards.Bernoulli(), math.nan, "reward nan, must be finite"),
+        (rewards.Bounded(minimum=0, maximum=1), 1.01, r"must be in \[0, 1\]"),
+        (rewards.Bounded(minimum=0, maximum=1), [0.1, -math.inf], "reward -inf at position 1"),
+        (rewards.SubGaussian(scale=1), math.inf, "must be finite"),
+        (rewards.Bernoulli(), "heads", "reward 'heads', must be a number"),
+        (rewards.Bernoulli(), None, "must be"),
+    ],
+)
+def test_refuses_bad_rewards(model, value, words):
+    """A bad reward is named, with its position in a batch."""
+    with pytest.raises(OddarmError, match=words):
+        model.check(value)
+
+
+def test_accepts_what_counts_as_a_number():
+    """Booleans, integers and arrays of any shape are rewards."""
+    model = rewards.Bernoulli()
+    assert model.check(True).tolist() == [1.0]
+    assert model.check(np.array([[0, 1], [1, 1]])).tolist() == [0, 1, 1, 1]

@@ -1,0 +1,69 @@
+"""Sufficient statistics."""
+
+import numpy as np
+import pytest
+
+from oddarm import OddarmError
+from oddarm.rewards import Bernoulli, Bounded
+from oddarm.tally import Tally
+
+UNIT = Bounded(minimum=0, maximum=1)
+
+
+def test_batches_add_up_to_the_same_bits():
+    """A batch leaves the same sum as its rewards told one by one."""
+    x = np.random.default_rng(0).random(1000)
+    one, many = Tally(1, UNIT), Tally(1, UNIT)
+    for value in x:
+        one.add(0, np.array([value]))
+    for part in np.array_split(x, 13):
+        many.add(0, part)
+    assert one.totals[0] == many.totals[0]
+    assert one.counts[0] == many.counts[0] == 1000 == one.pulls
+    assert one.scatter[0] == pytest.approx(x.var() * 1000, rel=1e-12)
+    assert many.scatter[0] == pytest.approx(one.scatter[0], rel=1e-12)
+
+
+def test_scatter_of_a_constant_far_from_zero():
+    """A constant reward has no scatter, however large it is against its variance."""
+    tally = Tally(1, Bounded(minimum=0, maximum=1e9))
+    for _ in range(50):
+        tally.add(0, np.full(7, 123456789.125))
+    assert tally.scatter[0] == 0
+
+
+def test_pool_sums():
+    """The sums for finite pools are those of their definition."""
+    model = Bounded(minimum=0, maximum=1, pools=(20,))
+    x = np.random.default_rng(1).random(15)
+    tally = Tally(1, model)
+    tally.add(0, x[:4])
+    tally.add(0, x[4:5])
+    tally.add(0, x[5:])
+    expected = np.zeros(5)
+    for t in range(1, 16):
+        w = 20 / (20 - t + 1)
+        z = x[t - 1] + x[: t - 1].sum() / (20 - t + 1)
+        expected += [w, w * w, z, z * z, w * z]
+    assert tally.drawn[:, 0] == pytest.approx(expected)
+
+
+def test_a_pool_cannot_be_overdrawn():
+    """More rewards than the pool has left are refused, and nothing changes."""
+    tally = Tally(2, Bernoulli(pools=(3, 5)))
+    tally.add(0, np.array([1.0, 0.0]))
+    with pytest.raises(OddarmError, match="2 more rewards for an arm with 1 of its pool of 3"):
+        tally.add(0, np.array([1.0, 1.0]))
+    assert tally.counts.tolist() == [2, 0]
+    assert tally.pulls == 2
+
+
+def test_round_trip():
+    """State comes back as it was."""
+    for model in (UNIT, Bernoulli(), Bounded(minimum=0, maximum=1, pools=(9, 9))):
+        tally = Tally(2, model)
+        tally.add(1, np.array([1.0, 0.0, 1.0]))
+        other = Tally(2, model)
+        other.restore(tally.to_dict())
+        assert other.to_dict() == tally.to_dict()
+        assert other.pulls == 3

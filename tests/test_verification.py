@@ -1,0 +1,27 @@
+"""A short form of `make verify`: the same checks with fewer runs."""
+
+import pytest
+from verification import coverage, gold
+from verification.report import Check
+
+
+def test_coverage():
+    """Every interval covers the true mean at all times at once as often as promised."""
+    failed = [
+        str(c)
+        for c in coverage.checks(runs=300, horizon=300, dense=20, pool_size=40)
+        if not c.holds
+    ]
+    assert failed == []
+
+
+def test_gold():
+    """Rigorous GOLD is right as often as promised."""
+    failed = [str(c) for c in gold.checks(runs=25, sizes=(20,)) if not c.holds]
+    assert failed == []
+
+
+@pytest.mark.parametrize(("errors", "holds"), [(0, True), (77, True), (78, False)])
+def test_a_check_fails_when_errors_are_implausible(errors, holds):
+    """At 500 runs and a promise of 0.1, up to 77 errors are plausible at 1 in 10,000."""
+    assert Check("x", errors, 500, 0.1).holds is holds

@@ -1,0 +1,31 @@
+"""Run the checks and exit with 1 if one fails."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from verification import coverage, gold
+
+CHECKS = {"coverage": coverage.checks, "gold": gold.checks}
+
+
+def main(names: list[str]) -> int:
+    """Run the named groups of checks, or all; return how many checks failed."""
+    unknown = set(names) - set(CHECKS)
+    if unknown:
+        print(f"no check named {', '.join(sorted(unknown))}; there are {', '.join(CHECKS)}")
+        return 2
+    failed = 0
+    started = time.monotonic()
+    for name in names or CHECKS:
+        print(f"== {name}")
+        for check in CHECKS[name]():
+            print(check, flush=True)
+            failed += not check.holds
+    minutes = (time.monotonic() - started) / 60
+    print(f"\n{'all checks hold' if not failed else f'{failed} checks FAILED'} ({minutes:.1f} min)")
+    return 1 if failed else 0
+
+
+sys.exit(main(sys.argv[1:]))
