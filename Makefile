@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP) ## Search simulated arms of the paper's kind and draw the answer.
 	@mkdir -p out
-	@$(BIN)/oddarm simulate --config upper-20-2.5 --plot out/demo.png
+	@$(BIN)/oddarm simulate --config intermediate-20-2.5 --seed 1 --plot out/demo.png
 
 lint: $(STAMP) ## ruff and mypy --strict.
 	@$(BIN)/ruff check src tests verification benchmarks

@@ -80,7 +80,7 @@ def test_names_beyond_json():
     [
         ([0.1, 0.12, 0.14, 0.16, 0.9], "above"),
         ([0.9, 0.92, 0.94, 0.96, 0.1], "below"),
-        ([0.05, 0.06, 0.5, 0.95, 0.96], "between"),
+        ([0.05, 0.06, 0.5, 0.95, 0.96], "in between"),
     ],
 )
 def test_side(means, side):

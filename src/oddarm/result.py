@@ -174,7 +174,7 @@ class Result:
 
     @property
     def side(self) -> str:
-        """Where the declared arms lie: "above", "below", "between" or "above and below"."""
+        """Where the declared arms lie: "above", "below", "in between" or "above and below"."""
         declared = self.labels_ == 1
         mine, rest = self.means[declared], self.means[~declared]
         rest = rest[~np.isnan(rest)]
@@ -183,7 +183,7 @@ class Result:
         above, below = bool((mine > rest.max()).any()), bool((mine < rest.min()).any())
         inside = bool(((mine <= rest.max()) & (mine >= rest.min())).any())
         if inside:
-            return "between" if not (above or below) else "apart from"
+            return "in between" if not (above or below) else "apart from"
         return "above and below" if above and below else "above" if above else "below"
 
     @property
@@ -247,11 +247,11 @@ class Result:
 
     @cached_property
     def _decimals(self) -> int:
-        """Enough decimals to show two digits of a typical interval's width."""
+        """Enough decimals to show three digits of a typical interval's width."""
         widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
         widths = widths[widths > 0]
         typical = float(np.median(widths)) if len(widths) else 1.0
-        return int(np.clip(1 - math.floor(math.log10(typical)), 0, 9))
+        return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 
     def _cells(self, row: ArmRow) -> tuple[str, ...]:
         def digits(value: float | None) -> str:

@@ -249,5 +249,5 @@ def test_every_model_has_its_interval(model, kind):
 
 def test_refuses_an_unknown_prior():
     """Only the two priors with exact formulas are offered."""
-    with pytest.raises(OddarmError, match="prior == 0[.]7"):
+    with pytest.raises(OddarmError, match=r"prior == 0\.7"):
         bounds.BetaMixture(0.05, prior=0.7)

@@ -145,6 +145,27 @@ def test_an_arm_told_far_ahead_does_not_separate_early():
     assert search.result().outliers == [1]
 
 
+def test_batches_keep_the_order_of_separation():
+    """All rewards told at once, arm by arm, rank a group before arms that separate later."""
+    rng = np.random.default_rng(3)
+    means = np.array([0.05, 0.06, 0.07, 0.08, 0.5, 0.92, 0.93, 0.94, 0.95])
+    for order in (range(9), [4, 0, 8, 1, 7, 2, 6, 3, 5], [8, 7, 6, 5, 4, 3, 2, 1, 0]):
+        search = oddarm.Search(9, max_outliers=1)
+        for arm in order:
+            search.tell(arm, (rng.random(2_000_000) < means[arm]).astype(float))
+        assert search.verdict == "ranked"
+        assert search.result().ranking[0] == 4
+
+
+def test_arms_far_apart_without_a_range():
+    """Where all arms separate at the first look, the widest gap still decides."""
+    model = oddarm.rewards.SubGaussian(scale=0.01)
+    means = [0.0, 1.0, 2.0, 50.0, 98.0, 99.0, 100.0]
+    result = oddarm.simulate(means, rewards=model, max_outliers=1)
+    assert result.outliers == [3]
+    assert result.pulls == 16 * 7
+
+
 def test_capacity_that_is_no_whole_number():
     """As printed, GOLD waits for an arm more than any group has; the rigorous version does not."""
     means = [*np.linspace(0.2, 0.3, 10), 0.95]

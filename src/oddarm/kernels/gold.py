@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from oddarm.bounds import NormalMixture, PaperBernoulli, numerics
+from oddarm.bounds import NormalMixture, numerics
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -25,23 +25,14 @@ _erfcinv = njit(cache=True)(numerics.erfcinv)
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: a graph, and arms pulled in turn."""
+    counts = run.tally.counts
     return (
         arms.rewards.kind == "bernoulli"
-        and isinstance(run.radius, NormalMixture | PaperBernoulli)
         and run.graph is not None
         and not run.fresh
-        and bool((arms.drawn == run.tally.counts).all())
-        and _in_turn(run)
+        and bool((arms.drawn == counts).all())
+        and (run.radius.grows or bool(((run.judged == counts) | run.terminal).all()))
     )
-
-
-def _in_turn(run: GoldRun) -> bool:
-    """Whether arms before the position are one pull ahead of those at or after it."""
-    counts = run.tally.counts[~run.terminal]
-    before = np.flatnonzero(~run.terminal) < run.position
-    level = int(counts.min())
-    ahead = before if bool((~before).any()) and not bool(before.all()) else np.zeros_like(before)
-    return bool((counts == level + ahead).all())
 
 
 def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
@@ -56,7 +47,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         delta_n = 6 * run.setting.problem.delta
     position, pulls, over = _advance(
         run.graph.edges,
-        run.terminal,
+        run.stage,
         run.score,
         run.beta,
         tally.counts,
@@ -79,16 +70,16 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     run.position = int(position)
     tally.pulls = int(pulls)
     arms.drawn[:] = tally.counts
+    if anytime:
+        run.judged[:] = tally.counts
     if over:
         run.verdict = "ranked"
-    else:
-        run.level = int(tally.counts[~run.terminal].min())
 
 
 @njit(cache=True)
 def _advance(
     edges: Any,
-    terminal: Any,
+    stage: Any,
     score: Any,
     beta: Any,
     counts: Any,
@@ -111,13 +102,13 @@ def _advance(
     n = len(means)
     mean = totals / counts
     lost = np.empty(n, np.int64)
-    terminals = terminal.sum()
+    terminals = np.count_nonzero(stage)
     latest_count = -1
     latest_radius = 0.0
     while terminals < enough and pulls < stop_at:
         i = position
         position = position + 1 if position + 1 < n else 0
-        if terminal[i]:
+        if stage[i]:
             continue
         m = counts[i] + 1
         word = starts[i] + np.uint64(m) * increments[i]
@@ -172,15 +163,16 @@ def _advance(
                 split = True
                 break
         if split:
-            _declare(edges, terminal, score, largest_group, pulls)
-            terminals = terminal.sum()
+            _declare(edges, stage, score, largest_group, pulls)
+            terminals = np.count_nonzero(stage)
     return position, pulls, terminals >= enough
 
 
 @njit(cache=True)
-def _declare(edges: Any, terminal: Any, score: Any, largest_group: int, pulls: int) -> None:
+def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int) -> None:
     """Make the members of every small community terminal."""
-    n = len(terminal)
+    n = len(stage)
+    latest = stage.max() + 1
     seen = np.zeros(n, np.bool_)
     queue = np.empty(n, np.int64)
     for first in range(n):
@@ -200,6 +192,6 @@ def _declare(edges: Any, terminal: Any, score: Any, largest_group: int, pulls: i
                     size += 1
         if size <= largest_group:
             for k in range(size):
-                if not terminal[queue[k]]:
-                    terminal[queue[k]] = True
+                if not stage[queue[k]]:
+                    stage[queue[k]] = latest
                     score[queue[k]] = pulls

@@ -54,10 +54,12 @@ class Gold(Strategy):
 class GoldRun(Run):
     """Algorithm 1, one told reward at a time.
 
-    With `bound="anytime"` the radius depends on an arm's pulls alone. The proof needs the pulls of
-    arms that are still in play to differ by one at most, so an arm that is ahead of the slowest by
-    more (told in large batches, or out of turn) is judged by the larger radius of the count that
-    it would have in a sweep. Pulled one by one in the order asked, that never happens.
+    With `bound="paper"` every edge of the pulled arm is judged by the pulls and rewards so far, as
+    printed. With `bound="anytime"` the radius depends on pulls alone, and the proof needs those of
+    the arms in play to differ by one at most and edges to be cut one arm at a time. Pulled one by
+    one in the order asked, that is so. Rewards told in batches or out of turn are used for the
+    means at once, but an arm is *judged* by at most one pull more than the slowest has; as the
+    slowest catches up, edges are cut in the order in which their distance outgrows the radius.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -79,86 +81,135 @@ class GoldRun(Run):
         self.graph: NeighbourGraph | None = None  # built once every arm has its first pulls
         self.fresh = True  # no pull since the graph was built
         self.position = 0  # of the next arm in the sweep
-        self.terminal: NDArray[np.bool_] = np.zeros(n, dtype=bool)
-        self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # S; 0 for none yet
-        self.level = 0  # the least pulls of an arm in play
+        self.judged: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # pulls that set the radius
         self.beta: Floats = np.full(n, math.inf)
+        self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # S; 0 for none yet
+        self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # 1, 2, … in order of S
 
     @property
     def bound(self) -> RadiusBound:
         """The radius that decides, here without the coefficient b."""
         return self.radius
 
+    @property
+    def terminal(self) -> NDArray[np.bool_]:
+        """Ψ̂: the arms whose community has become small."""
+        return self.stage > 0
+
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the sweep over the arms in play, in the given order."""
         if self.verdict != "running":
             return []
-        n = self.setting.n
+        n, terminal = self.setting.n, self.terminal
         if limit is None:
-            arms = [i for i in range(self.position, n) if not self.terminal[i]]
+            arms = [i for i in range(self.position, n) if not terminal[i]]
             if not arms:
-                arms = [i for i in range(n) if not self.terminal[i]]
+                arms = [i for i in range(n) if not terminal[i]]
             self.position = 0
             return arms
         arms = []
         while len(arms) < limit:
-            if not self.terminal[self.position]:
+            if not terminal[self.position]:
                 arms.append(self.position)
             self.position = (self.position + 1) % n
         return arms
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
-        if self.verdict != "running" or self.terminal[arm]:
+        if self.verdict != "running" or self.stage[arm]:
             return
         if self.graph is None:
             if int(self.tally.counts.min()) >= self.radius.warmup:
                 self._build()
-            return
-        touched = [arm] if self.radius.grows else self._judge(arm)
-        split = self.fresh
-        self.fresh = False
-        for i in touched:
-            split |= self._drop_edges(i)
-        if split:
-            self._declare()
+        elif self.radius.grows:
+            self.beta = self._radii(self.tally.counts)
+            if self._cut(arm) or self.fresh:
+                self._declare()
+            self.fresh = False
+        else:
+            self._judge(arm)
 
     def _build(self) -> None:
         """Lines 7 to 10: an edge between all that are neighbours after the first pulls."""
-        tally = self.tally
-        self.level = int(tally.counts.min())
-        judged = tally.counts if self.radius.grows else np.minimum(tally.counts, self.level + 1)
-        self.beta = self.radius.radii(judged, tally.totals, tally.pulls)
-        means = tally.means
+        n = self.setting.n
+        if not self.radius.grows:
+            self.graph = NeighbourGraph(np.ones((n, n), dtype=bool))
+            self.fresh = False
+            self._settle(int(self.tally.counts.min()))
+            self._step_ahead()
+            return
+        means = self.tally.means
+        self.beta = self._radii(self.tally.counts)
         apart = np.abs(means[:, None] - means[None, :])
         self.graph = NeighbourGraph(apart <= self.b * (self.beta[:, None] + self.beta[None, :]))
 
-    def _judge(self, arm: int) -> list[int]:
-        """Update the radii after a pull of `arm`; return the arms whose edges need a look."""
-        counts = self.tally.counts
-        slowest = int(counts[~self.terminal].min())
-        touched = [arm]
-        if slowest > self.level:
-            # Arms that were judged by less than their count have a smaller radius now.
-            held_back = (counts > self.level + 1) & ~self.terminal
-            held_back[arm] = True
-            touched = np.flatnonzero(held_back).tolist()
-            self.level = slowest
-        self.beta[touched] = self.radius.radii(
-            np.minimum(counts[touched], self.level + 1), self.tally.totals[touched], 0
-        )
-        return touched
+    def _judge(self, arm: int) -> None:
+        """Cut edges after a pull of `arm`, as if the arms in play had been pulled in turn."""
+        counts, level = self.tally.counts, self._level(self.judged)
+        if self.judged[arm] == level:
+            self._judge_by(arm, level + 1)
+        elif self._cut(arm):  # its mean has moved, its radius stays
+            self._declare()
+        slowest = self._level(counts)
+        if self.verdict != "running" or slowest == level:
+            return
+        for i in np.flatnonzero((self.judged == level) & (self.stage == 0)).tolist():
+            self._judge_by(i, level + 1)
+        self._settle(slowest)
+        self._step_ahead()
 
-    def _drop_edges(self, arm: int) -> bool:
-        """Lines 23 to 28 for the edges of one arm; return whether a community may have split.
+    def _level(self, counts: NDArray[np.int64]) -> int:
+        return int(counts[self.stage == 0].min())
 
-        No other pair can lose its edge: radii of arms that were not pulled only grow with T.
+    def _judge_by(self, arm: int, pulls: int) -> None:
+        """Let the radius of one arm be that of so many pulls, and cut its edges."""
+        if self.verdict != "running" or self.stage[arm]:
+            return
+        self.judged[arm] = pulls
+        self.beta[arm] = self._radii(self.judged[arm : arm + 1])[0]
+        if self._cut(arm):
+            self._declare()
+
+    def _settle(self, pulls: int) -> None:
+        """Shrink the radii of all arms in play together to that of so many pulls.
+
+        Edges are cut in the order in which the shrinking radius gives them up.
         """
         assert self.graph is not None
-        tally = self.tally
-        if self.radius.grows:
-            self.beta = self.radius.radii(tally.counts, tally.totals, tally.pulls)
-        means = tally.totals / tally.counts
+        in_play = self.stage == 0
+        if self.verdict != "running" or (self.judged[in_play] == pulls).all():
+            return
+        self.judged[in_play] = pulls
+        self.beta[in_play] = self._radii(self.judged[in_play][:1])[0]
+        means = self.tally.totals / self.tally.counts
+        apart = np.abs(means[:, None] - means[None, :])
+        given_up = (apart > self.b * (self.beta[:, None] + self.beta[None, :])) & self.graph.edges
+        first, second = np.nonzero(np.triu(given_up, 1))
+        widths = apart[first, second]
+        for width in np.unique(widths)[::-1]:
+            split = False
+            for k in np.flatnonzero(widths == width):
+                split |= self.graph.drop(int(first[k]), second[k : k + 1])
+            if split:
+                self._declare()
+            if self.verdict != "running":
+                return
+
+    def _step_ahead(self) -> None:
+        """Judge the arms that are ahead of the slowest by one pull more than it has."""
+        for i in np.flatnonzero((self.tally.counts > self.judged) & (self.stage == 0)).tolist():
+            self._judge_by(i, int(self.judged[i]) + 1)
+
+    def _radii(self, counts: NDArray[np.int64]) -> Floats:
+        return self.radius.radii(counts, self.tally.totals, self.tally.pulls)
+
+    def _cut(self, arm: int) -> bool:
+        """Lines 23 to 28 for the edges of one arm; return whether a community may have split.
+
+        No other pair can lose its edge: radii of arms that were not pulled never shrink.
+        """
+        assert self.graph is not None
+        means = self.tally.totals / self.tally.counts
         apart = np.abs(means[arm] - means) > self.b * (self.beta[arm] + self.beta)
         lost = np.flatnonzero(apart & self.graph.edges[arm])
         return bool(len(lost)) and self.graph.drop(arm, lost)
@@ -166,13 +217,13 @@ class GoldRun(Run):
     def _declare(self) -> None:
         """Lines 30 to 36: members of small communities become terminal, S written once."""
         assert self.graph is not None
-        pulls = self.tally.pulls
+        stage = int(self.stage.max()) + 1
         for members in self.graph.communities():
             if len(members) <= self.largest_group:
-                new = members[~self.terminal[members]]
-                self.terminal[new] = True
-                self.score[new] = pulls
-        if int(self.terminal.sum()) >= self.enough:
+                new = members[self.stage[members] == 0]
+                self.stage[new] = stage
+                self.score[new] = self.tally.pulls
+        if np.count_nonzero(self.stage) >= self.enough:
             self.verdict = "ranked"
 
     def declared(self) -> list[int]:
@@ -189,8 +240,8 @@ class GoldRun(Run):
         seen = ~np.isnan(means)
         centre = float(np.median(means[seen])) if seen.any() else 0.0
         distance = np.where(seen, np.abs(means - centre), -1.0)
-        last = np.where(self.terminal, self.score, np.iinfo(np.int64).max)
-        return np.lexsort((np.arange(self.setting.n), -distance, last))
+        stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
+        return np.lexsort((np.arange(self.setting.n), -distance, stage))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""
@@ -198,10 +249,10 @@ class GoldRun(Run):
             "verdict": self.verdict,
             "position": self.position,
             "fresh": self.fresh,
-            "level": self.level,
-            "terminal": np.flatnonzero(self.terminal).tolist(),
-            "score": self.score.tolist(),
+            "judged": self.judged.tolist(),
             "beta": [b if math.isfinite(b) else None for b in self.beta.tolist()],
+            "score": self.score.tolist(),
+            "stage": self.stage.tolist(),
             "graph": None if self.graph is None else self.graph.to_dict(),
         }
 
@@ -210,10 +261,9 @@ class GoldRun(Run):
         self.verdict = values["verdict"]
         self.position = values["position"]
         self.fresh = values["fresh"]
-        self.level = values["level"]
-        self.terminal[:] = False
-        self.terminal[values["terminal"]] = True
-        self.score[:] = values["score"]
+        self.judged[:] = values["judged"]
         self.beta = np.array([math.inf if b is None else b for b in values["beta"]])
+        self.score[:] = values["score"]
+        self.stage[:] = values["stage"]
         graph = values["graph"]
         self.graph = None if graph is None else NeighbourGraph.from_dict(graph)
