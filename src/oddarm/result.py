@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.strategies import Status, Verdict
+from oddarm.strategies import Status, Strategy, Verdict
 from oddarm.tally import Tally
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Result:
     scores: Floats
     statuses: Sequence[Status]
     problem: Problem
+    strategy: Strategy
 
     @classmethod
     def of(
@@ -96,6 +97,7 @@ class Result:
         statuses: Sequence[Status],
         verdict: Verdict,
         problem: Problem,
+        strategy: Strategy,
         provenance: dict[str, Any],
     ) -> Result:
         """Return the result for arms given by index."""
@@ -116,6 +118,7 @@ class Result:
             scores=scores,
             statuses=statuses,
             problem=problem,
+            strategy=strategy,
         )
 
     @cached_property
@@ -166,11 +169,9 @@ class Result:
                 f"{found} of {n} arms {stand} apart, {self.side} the rest, "
                 f"found with {cost}; {self._sureness}."
             )
-        was = "was" if found == 1 else "were"
-        return (
-            f"{found} of {n} arms {was} the first to separate, {self.side} the rest, after {cost}. "
-            f"If outliers exist they rank first; {self._sureness}."
-        )
+        headline = self.strategy.headline(found, n, self.side)
+        promise = self.strategy.promise
+        return f"{headline}, after {cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
 
     @property
     def side(self) -> str:

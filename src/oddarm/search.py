@@ -172,6 +172,7 @@ class Search:
             statuses=self.run.statuses(),
             verdict=self.verdict,
             problem=self.problem,
+            strategy=self.strategy,
             provenance=self.provenance(),
         )
 
@@ -187,8 +188,8 @@ class Search:
             "until": self.until,
             "max_pulls": self.max_pulls,
             "seed": self.seed,
-            "delta_proved": self.run.bound.proved,
-            "delta_reason": self.run.bound.reason,
+            "delta_proved": self.run.proved,
+            "delta_reason": self.run.reason,
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -72,6 +72,18 @@ class Tally:
         self.counts[arm] = before + len(rewards)
         self.pulls += len(rewards)
 
+    def at(self, arm: int) -> Tally:
+        """Return a view of one arm alone."""
+        view = object.__new__(Tally)
+        one = slice(arm, arm + 1)
+        view.counts = self.counts[one]
+        view.totals = self.totals[one]
+        view.pulls = self.pulls
+        view.scatter = None if self.scatter is None else self.scatter[one]
+        view.pools = None if self.pools is None else self.pools[one]
+        view.drawn = None if self.drawn is None else self.drawn[:, one]
+        return view
+
     def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
         assert self.scatter is not None
         k = len(rewards)

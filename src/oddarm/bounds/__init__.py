@@ -21,6 +21,7 @@ from oddarm.bounds.normal_mixture import NormalMixture
 from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
 from oddarm.bounds.pool_beta import PoolBeta
+from oddarm.bounds.running import RunningIntervals
 from oddarm.errors import ParameterError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian
 
@@ -35,6 +36,7 @@ __all__ = [
     "PoolBernstein",
     "PoolBeta",
     "RadiusBound",
+    "RunningIntervals",
     "interval_bound",
     "radius_bound",
 ]

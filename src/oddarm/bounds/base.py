@@ -36,6 +36,11 @@ class Bound(Protocol):
         """
         ...
 
+    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
+        """Return the ends of one arm alone; bounds that can be quicker about it are."""
+        low, high = self.interval(tally.at(arm))
+        return float(low[0]), float(high[0])
+
 
 class RadiusBound(Bound, Protocol):
     """A bound that is symmetric around the sample mean, as GOLD's graph needs.

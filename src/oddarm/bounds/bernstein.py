@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.numerics import bisect, stirling_remainder
 from oddarm.tally import Tally
 
@@ -29,7 +30,7 @@ BEST_AT = 50.0
 
 
 @dataclass(frozen=True)
-class Bernstein:
+class Bernstein(Bound):
     """The interval for rewards in [low, high].
 
     Args:
@@ -41,8 +42,8 @@ class Bernstein:
     alpha: float
     low: float = 0.0
     high: float = 1.0
-    proved = True
-    reason = "Ville's inequality for a betting mixture, at delta/n for each arm"
+    proved: ClassVar[bool] = True
+    reason: ClassVar[str] = "Ville's inequality for a betting mixture, at delta/n for each arm"
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""

@@ -14,21 +14,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
 from oddarm.errors import ParameterError
 from oddarm.tally import Tally
 
-__all__ = ["BetaMixture", "kl_deviation"]
+__all__ = ["BetaMixture", "jeffreys_interval", "kl_deviation"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
-class BetaMixture:
+class BetaMixture(Bound):
     """The interval for an arm with 0/1 rewards.
 
     Args:
@@ -45,8 +46,8 @@ class BetaMixture:
 
     alpha: float
     prior: float = 0.5
-    proved = True
-    reason = "Ville's inequality for the Beta mixture, at delta/n for each arm"
+    proved: ClassVar[bool] = True
+    reason: ClassVar[str] = "Ville's inequality for the Beta mixture, at delta/n for each arm"
 
     def __post_init__(self) -> None:
         if self.prior not in (0.5, 1.0):
@@ -55,6 +56,13 @@ class BetaMixture:
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
         return self.bounds_for(tally.totals, tally.counts)
+
+    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
+        """Return the interval of one arm, in plain arithmetic."""
+        m = int(tally.counts[arm])
+        if not m or self.prior != 0.5:
+            return super().interval_of(tally, arm)
+        return jeffreys_interval(float(tally.totals[arm]), float(m), -math.log(self.alpha))
 
     def bounds_for(self, successes: object, pulls: object) -> tuple[Floats, Floats]:
         """Return the intervals for arrays of successes and pulls."""
@@ -113,3 +121,52 @@ def kl_deviation(a: Floats, b: Floats, level: Floats) -> Floats:
             if np.all(step <= 1e-14 * d):
                 break
     return np.asarray(np.where(b > 0, d, 0.0))
+
+
+# The same for one arm, in plain arithmetic that also compiles.
+
+
+def jeffreys_interval(s: float, m: float, level: float) -> tuple[float, float]:
+    """Return the ends for s successes in m ≥ 1 pulls with the prior ½, at log(1/α) = level."""
+    f = m - s
+    part = 0.0
+    for z in (s, f):  # log Γ(z+½) - (z log z - z + ½ log 2π)
+        if z < 16.0:
+            entropy = z * math.log(z) if z > 0.0 else 0.0
+            part += math.lgamma(z + 0.5) - (entropy - z + _HALF_LOG_2PI)
+        else:
+            inverse = 1.0 / z
+            square = inverse * inverse
+            part += inverse * (-1 / 24 + square * (7 / 2880 - square * 31 / 40320))
+    if m < 16.0:
+        part -= math.lgamma(m) - ((m - 0.5) * math.log(m) - m + _HALF_LOG_2PI)
+    else:
+        inverse = 1.0 / m
+        square = inverse * inverse
+        part -= inverse * (1 / 12 - square * (1 / 360 - square / 1260))
+    evidence = part - 0.5 * math.log(m) + _HALF_LOG_2PI - math.log(math.pi)
+    tau = (level - evidence) / m
+    p, q = s / m, f / m
+    up, down = 0.0, 0.0
+    for side in range(2):  # as `kl_deviation`, first upwards, then downwards
+        a, b = (p, q) if side == 0 else (q, p)
+        d = 0.0
+        if b > 0.0:
+            entropy = -a * math.log(a) if a > 0.0 else 0.0
+            d = -b * math.expm1(-(tau + entropy) / b)
+            d = min(d, math.sqrt(tau / 2), tau + math.sqrt(tau * (tau + 2 * a)), b)
+            for _ in range(40):
+                if d >= b:
+                    break
+                value = -b * math.log1p(-d / b) - tau
+                if a > 0.0:
+                    value -= a * math.log1p(d / a)
+                step = value * (a + d) * (b - d) / d
+                if not step > 1e-14 * d:
+                    break
+                d -= step
+        if side == 0:
+            up = d
+        else:
+            down = d
+    return p - down, min(p + up, 1.0)

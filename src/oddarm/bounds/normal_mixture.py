@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Floats, RadiusBound
 from oddarm.tally import Tally
 
 __all__ = ["NormalMixture"]
@@ -26,7 +27,7 @@ BEST_AT = 2000
 
 
 @dataclass(frozen=True)
-class NormalMixture:
+class NormalMixture(RadiusBound):
     """The time-uniform radius that depends on an arm's pulls alone.
 
     Args:
@@ -45,9 +46,9 @@ class NormalMixture:
     sigma: float
     low: float = -math.inf
     high: float = math.inf
-    proved = True
-    reason = "Ville's inequality for the normal mixture, at delta/n for each arm"
-    grows = False
+    proved: ClassVar[bool] = True
+    reason: ClassVar[str] = "Ville's inequality for the normal mixture, at delta/n for each arm"
+    grows: ClassVar[bool] = False
 
     @property
     def warmup(self) -> int:
@@ -74,6 +75,14 @@ class NormalMixture:
     ) -> Floats:
         """Return β(m) for each count."""
         return np.array([self.radius(m) if m else math.inf for m in counts.tolist()])
+
+    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
+        """Return ŷ ± β of one arm."""
+        m = int(tally.counts[arm])
+        if not m:
+            return self.low, self.high
+        mean, radius = float(tally.totals[arm]) / m, self.radius(m)
+        return max(mean - radius, self.low), min(mean + radius, self.high)
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return ŷ ± β, cut to the range."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Floats, RadiusBound
 from oddarm.bounds.numerics import erfcinv
 from oddarm.tally import Tally
 
@@ -24,17 +25,17 @@ def delta_prime(delta: float, n: int, pulls: int) -> float:
 
 
 @dataclass(frozen=True)
-class PaperBounded:
+class PaperBounded(RadiusBound):
     """β = R sqrt(log(1/δ') / (2m)), Hoeffding's radius without the 2 of a two-sided event."""
 
     delta: float
     n: int
     low: float
     high: float
-    proved = False
-    reason = "the paper's Hoeffding radius lacks the factor 2 of a two-sided event"
-    warmup = 1
-    grows = True
+    proved: ClassVar[bool] = False
+    reason: ClassVar[str] = "the paper's Hoeffding radius lacks the factor 2 of a two-sided event"
+    warmup: ClassVar[int] = 1
+    grows: ClassVar[bool] = True
 
     def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:  # noqa: ARG002 - the protocol's
         """Return β as printed."""
@@ -47,20 +48,20 @@ class PaperBounded:
 
 
 @dataclass(frozen=True)
-class PaperBernoulli:
+class PaperBernoulli(RadiusBound):
     """β = Z sqrt(p̃(1-p̃)/m) with p̃ = (successes + Z²/2)/(m + Z²) and Z = erfinv(1-δ')."""
 
     delta: float
     n: int
-    low = 0.0
-    high = 1.0
-    proved = False
-    reason = (
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+    proved: ClassVar[bool] = False
+    reason: ClassVar[str] = (
         "the paper's Bernoulli radius is an approximation, its Z lacks √2, and GOLD's proof "
         "needs equal radii at equal pulls"
     )
-    warmup = 1
-    grows = True
+    warmup: ClassVar[int] = 1
+    grows: ClassVar[bool] = True
 
     def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:
         """Return β as printed, with Z as erfcinv(δ'): 1-δ' rounds to 1 after a million pulls."""

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.bernstein import log_wealth, mixing_precision
 from oddarm.bounds.numerics import bisect
 from oddarm.tally import Tally
@@ -24,7 +25,7 @@ __all__ = ["PoolBernstein"]
 
 
 @dataclass(frozen=True)
-class PoolBernstein:
+class PoolBernstein(Bound):
     """The interval for the mean of each arm's pool of rewards in [low, high].
 
     Args:
@@ -36,8 +37,10 @@ class PoolBernstein:
     alpha: float
     low: float = 0.0
     high: float = 1.0
-    proved = True
-    reason = "Ville's inequality for a betting mixture without replacement, at delta/n per arm"
+    proved: ClassVar[bool] = True
+    reason: ClassVar[str] = (
+        "Ville's inequality for a betting mixture without replacement, at delta/n per arm"
+    )
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Floats
+from oddarm.bounds.base import Bound, Floats
 from oddarm.tally import Tally
 
 __all__ = ["PoolBeta"]
 
 
 @dataclass(frozen=True)
-class PoolBeta:
+class PoolBeta(Bound):
     """The interval for the share of ones in each arm's pool.
 
     Args:
@@ -33,8 +34,10 @@ class PoolBeta:
 
     alpha: float
     prior: float = 0.5
-    proved = True
-    reason = "Ville's inequality for the beta-binomial prior-posterior ratio, at delta/n per arm"
+    proved: ClassVar[bool] = True
+    reason: ClassVar[str] = (
+        "Ville's inequality for the beta-binomial prior-posterior ratio, at delta/n per arm"
+    )
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""

@@ -8,10 +8,25 @@ from typing import Any
 from oddarm.errors import ParameterError
 from oddarm.strategies.base import Run, Setting, Status, Strategy, Until, Verdict
 from oddarm.strategies.gold import Gold
+from oddarm.strategies.ib import IB
+from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
+from oddarm.strategies.nrr import NRR
+from oddarm.strategies.roai_elim import ROAIElim
+from oddarm.strategies.roai_lucb import ROAILUCB
+from oddarm.strategies.rr import RR
+from oddarm.strategies.wrr import WRR
 
 __all__ = [
+    "IB",
+    "NRR",
+    "ROAILUCB",
+    "RR",
     "STRATEGIES",
+    "WRR",
     "Gold",
+    "MaxGap",
+    "MaxGapTop2",
+    "ROAIElim",
     "Run",
     "Setting",
     "Status",
@@ -21,7 +36,9 @@ __all__ = [
     "as_strategy",
 ]
 
-STRATEGIES: Mapping[str, type[Strategy]] = {cls.name: cls for cls in (Gold,)}
+STRATEGIES: Mapping[str, type[Strategy]] = {
+    cls.name: cls for cls in (Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
+}
 
 
 def as_strategy(spec: str | Strategy | dict[str, Any]) -> Strategy:

@@ -19,6 +19,7 @@ from oddarm.bounds import Bound, BoundKind
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 from oddarm.rewards import Rewards
+from oddarm.state import decode, encode
 from oddarm.tally import Tally
 
 __all__ = ["Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
@@ -50,6 +51,8 @@ class Run(ABC):
     """
 
     verdict: Verdict = "running"
+    state: ClassVar[tuple[str, ...]] = ()
+    """The attributes that, with the tally, make up the state of a run."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -88,13 +91,24 @@ class Run(ABC):
             found[arm] = "outlier"
         return found
 
-    @abstractmethod
+    @property
+    def proved(self) -> bool:
+        """Whether the stated δ is proved for this run's answer."""
+        return self.bound.proved
+
+    @property
+    def reason(self) -> str:
+        """Why it is, or is not."""
+        return self.bound.reason
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run, beyond the tally, as JSON values."""
+        return {name: encode(getattr(self, name)) for name in ("verdict", *self.state)}
 
-    @abstractmethod
     def restore(self, values: dict[str, Any]) -> None:
         """Take over the state that `to_dict` returned."""
+        for name in ("verdict", *self.state):
+            setattr(self, name, decode(values[name]))
 
 
 @dataclass(frozen=True)
@@ -115,6 +129,16 @@ class Strategy(ABC):
                 f"until == 'confirmed' with strategy {self.name!r}, which only ranks: "
                 "pass until='ranked'."
             )
+
+    def headline(self, found: int, n: int, side: str) -> str:
+        """Return the first half of a sentence about `found` declared arms of `n`."""
+        was = "was" if found == 1 else "were"
+        return f"{found} of {n} arms {was} the first to separate, {side} the rest"
+
+    @property
+    def promise(self) -> str:
+        """What is right with probability 1-δ about an answer of verdict "ranked"."""
+        return "if outliers exist they rank first"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name and parameters as JSON values."""

@@ -62,6 +62,8 @@ class GoldRun(Run):
     slowest catches up, edges are cut in the order in which their distance outgrows the radius.
     """
 
+    state: ClassVar[tuple[str, ...]] = ("position", "fresh", "judged", "beta", "score", "stage")
+
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         n, problem = setting.n, setting.problem
@@ -245,25 +247,11 @@ class GoldRun(Run):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""
-        return {
-            "verdict": self.verdict,
-            "position": self.position,
-            "fresh": self.fresh,
-            "judged": self.judged.tolist(),
-            "beta": [b if math.isfinite(b) else None for b in self.beta.tolist()],
-            "score": self.score.tolist(),
-            "stage": self.stage.tolist(),
-            "graph": None if self.graph is None else self.graph.to_dict(),
-        }
+        graph = None if self.graph is None else self.graph.to_dict()
+        return {**super().to_dict(), "graph": graph}
 
     def restore(self, values: dict[str, Any]) -> None:
         """Take over the state that `to_dict` returned."""
-        self.verdict = values["verdict"]
-        self.position = values["position"]
-        self.fresh = values["fresh"]
-        self.judged[:] = values["judged"]
-        self.beta = np.array([math.inf if b is None else b for b in values["beta"]])
-        self.score[:] = values["score"]
-        self.stage[:] = values["stage"]
+        super().restore(values)
         graph = values["graph"]
         self.graph = None if graph is None else NeighbourGraph.from_dict(graph)

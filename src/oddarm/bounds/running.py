@@ -1,0 +1,55 @@
+"""Intervals of all arms, kept up to date as rewards come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oddarm.bounds.base import Bound, Floats, RadiusBound
+from oddarm.state import decode, encode
+from oddarm.tally import Tally
+
+__all__ = ["RunningIntervals"]
+
+
+class RunningIntervals:
+    """The interval of each arm: of all times so far if it is proved, of now if as printed.
+
+    A time-uniform interval holds at all times at once, so the running intersection does, and
+    only the pulled arm's needs a look. The paper's radii grow with the pulls of other arms; they
+    are computed anew for all arms.
+
+    Attributes:
+        low: Lower ends.
+        high: Upper ends.
+    """
+
+    def __init__(self, bound: Bound | RadiusBound, tally: Tally) -> None:
+        self.bound = bound
+        self.tally = tally
+        self.low, self.high = bound.interval(tally)
+
+    def update(self, arm: int) -> None:
+        """Take note that the tally of `arm` has grown."""
+        if not self.bound.proved:
+            self.low, self.high = self.bound.interval(self.tally)
+            return
+        low, high = self.bound.interval_of(self.tally, arm)
+        low, high = max(low, float(self.low[arm])), min(high, float(self.high[arm]))
+        # Crossed ends mean that the interval has failed, which may happen with probability δ/n.
+        if low <= high:
+            self.low[arm], self.high[arm] = low, high
+
+    @property
+    def widths(self) -> Floats:
+        """High minus low."""
+        return np.asarray(self.high - self.low)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both ends as JSON values."""
+        return {"low": encode(self.low), "high": encode(self.high)}
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take over what `to_dict` returned."""
+        self.low, self.high = decode(values["low"]), decode(values["high"])

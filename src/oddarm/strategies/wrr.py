@@ -1,0 +1,100 @@
+"""WRR: weighted round robin under the k-sigma rule (Zhuang, Wang and Wang, NIPS 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.bounds.sigma import l_of_k
+from oddarm.strategies.base import Floats, Setting
+from oddarm.strategies.sigma import SigmaRun, SigmaStrategy
+
+__all__ = ["WRR", "weight"]
+
+
+def weight(k: float, n: int, delta: float) -> float:
+    """Return w = ((n-1)²/l(k))^(1/3), by which an arm's quota grows at each visit.
+
+    Example:
+        >>> round(weight(2, 20, 0.1), 2), round(weight(2, 50, 0.1), 2)
+        (3.78, 7.28)
+    """
+    return float(((n - 1) ** 2 / l_of_k(k, n, delta)) ** (1 / 3))
+
+
+@dataclass(frozen=True)
+class WRR(SigmaStrategy):
+    """Visit all arms in turn, and pull the active ones up to w times as often.
+
+    At each regular visit the quota of an arm grows by w and it is pulled once; while it is active
+    (its interval overlaps that of the threshold) and has been pulled less than its quota, it is
+    pulled again. Arms that are decided are pulled only for the sake of the threshold.
+
+    Promises: as RR. Finds: high outliers only, as RR:
+
+    >>> import oddarm
+    >>> between = [0.02, 0.03, 0.04, 0.50, 0.96, 0.97, 0.98]
+    >>> oddarm.simulate(between, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
+    []
+
+    Cost: O(n) per pull, and fewer pulls than RR.
+
+    Example:
+        >>> high = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
+        >>> oddarm.simulate(high, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
+        [7]
+    """
+
+    name: ClassVar[str] = "wrr"
+
+    def start(self, setting: Setting) -> WRRRun:
+        """Return a new run."""
+        self.check(setting)
+        return WRRRun(setting, self.k)
+
+
+class WRRRun(SigmaRun):
+    """Visits with quotas.
+
+    Attributes:
+        position: The arm that is being visited; -1 before the first visit.
+        quota: How often each arm may have been pulled.
+        asked: How often each arm has been asked for, pulls on their way included.
+    """
+
+    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "position", "quota", "asked", "overlap")
+
+    def __init__(self, setting: Setting, k: float) -> None:
+        super().__init__(setting, k)
+        self.weight = weight(k, setting.n, setting.problem.delta)
+        self.position = -1
+        self.quota: Floats = np.zeros(setting.n)
+        self.asked: NDArray[np.int64] = np.zeros(setting.n, dtype=np.int64)
+        self.overlap: NDArray[np.bool_] = np.ones(setting.n, dtype=bool)
+
+    def ask(self, limit: int | None) -> Sequence[int]:
+        """Ask, and remember what is on its way."""
+        arms = super().ask(limit)
+        for arm in arms:
+            self.asked[arm] += 1
+        return arms
+
+    def next_round(self) -> list[int]:
+        """One more pull of the visited arm if it may have it, else a visit to the next."""
+        i = self.position
+        if i >= 0 and self.overlap[i] and self.asked[i] < self.quota[i]:
+            return [i]
+        self.position = (i + 1) % self.setting.n
+        self.quota[self.position] += self.weight
+        return [self.position]
+
+    def decide(self, arm: int) -> None:
+        """Stop when no arm is active."""
+        self.asked[arm] = max(int(self.asked[arm]), int(self.tally.counts[arm]))
+        self.overlap = self.active()
+        if not self.overlap.any():
+            self.finish(self.above().tolist())

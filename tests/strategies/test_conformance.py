@@ -1,0 +1,30 @@
+"""Every strategy keeps the contract that callers rely on."""
+
+import pytest
+
+from oddarm.strategies import STRATEGIES
+from oddarm.testing import STRATEGY_CHECKS, check_strategy
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_contract(name, check):
+    """Each strategy passes each check of `oddarm.testing`."""
+    check(STRATEGIES[name]())
+
+
+def test_the_checker_finds_a_broken_strategy():
+    """A strategy that asks for nothing is caught."""
+    from oddarm.strategies.rr import RR, RRRun
+
+    class Idle(RRRun):
+        def ask(self, limit):
+            del limit
+            return []
+
+    class Lazy(RR):
+        def start(self, setting):
+            return Idle(setting, self.k)
+
+    with pytest.raises(AssertionError, match="gave nothing"):
+        check_strategy(Lazy())

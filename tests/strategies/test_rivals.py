@@ -1,0 +1,171 @@
+"""The rivals against plain renderings of their definitions, on fixed reward tables."""
+
+import numpy as np
+import pytest
+
+import literal_rivals as literal
+import oddarm
+from oddarm.bounds.sigma import l_of_k
+from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim
+from oddarm.strategies.wrr import weight
+
+BUDGET = 3000
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "length", "growth"),
+    [(20, 2, 6.68, 3.78), (50, 2, 6.21, 7.28), (50, 2.5, 9.49, 6.33)],
+)
+def test_published_constants(n, k, length, growth):
+    """l(k) and the weight of WRR equal the published check values to the printed digits."""
+    assert round(l_of_k(k, n, 0.1), 2) == length
+    assert round(weight(k, n, 0.1), 2) == growth
+
+
+def reward_table(seed, bernoulli):
+    """Rewards of 9 to 15 arms, one of them far up, or two in every second table."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(9, 16))
+    means = rng.uniform(0.0, 0.1, n)
+    means[rng.permutation(n)[: 1 + seed % 2]] = rng.uniform(0.9, 1.0)
+    u = rng.random((n, BUDGET))
+    if bernoulli:
+        return (u < means[:, None]).astype(float)
+    reach = np.minimum(means, 1 - means)[:, None]
+    return means[:, None] + reach * (2 * u - 1)
+
+
+CASES = {
+    "rr": (RR(k=2), lambda t, b: literal.rr(t, b, 0.1, 2, BUDGET)),
+    "rr k=1": (RR(k=1), lambda t, b: literal.rr(t, b, 0.1, 1, BUDGET)),
+    "wrr": (WRR(k=2), lambda t, b: literal.wrr(t, b, 0.1, 2, BUDGET)),
+    "wrr k=1": (WRR(k=1), lambda t, b: literal.wrr(t, b, 0.1, 1, BUDGET)),
+    "nrr": (NRR(k=2), lambda t, b: literal.nrr(t, b, 0.1, 2, BUDGET)),
+    "ib": (IB(k=2), lambda t, b: literal.ib(t, b, 0.1, 2, BUDGET)),
+    "ib k=0": (IB(k=0), lambda t, b: literal.ib(t, b, 0.1, 0, BUDGET)),
+    "roai-elim": (ROAIElim(k=2), lambda t, b: literal.roai(t, b, 0.1, 2, BUDGET, lucb=False)),
+    "roai-lucb": (ROAILUCB(k=2), lambda t, b: literal.roai(t, b, 0.1, 2, BUDGET, lucb=True)),
+    "maxgap": (MaxGap(), lambda t, b: literal.maxgap(t, b, 0.1, BUDGET, values=1, largest=2)),
+    "maxgap-top2": (
+        MaxGapTop2(),
+        lambda t, b: literal.maxgap(t, b, 0.1, BUDGET, values=2, largest=2),
+    ),
+}
+
+
+@pytest.mark.parametrize("bernoulli", [True, False], ids=["bernoulli", "bounded"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("case", CASES)
+def test_equals_a_plain_rendering(case, seed, bernoulli):
+    """Same pulls in the same order, and the same answer."""
+    strategy, plain = CASES[case]
+    table = reward_table(seed, bernoulli)
+    pulls, answer = plain(table.tolist(), bernoulli)
+    search = oddarm.Search(
+        len(table),
+        strategy,
+        max_outliers=2,
+        bound="paper",
+        rewards="bernoulli" if bernoulli else (0, 1),
+        max_pulls=BUDGET,
+    )
+    ours = []
+    while not search.done:
+        (arm,) = search.ask(1)
+        search.tell(arm, table[arm][search.tally.counts[arm]])
+        ours.append(arm)
+    assert ours == pulls
+    if answer is None:
+        assert search.verdict == "budget"
+    else:
+        assert set(search.result().outliers) == answer
+        assert search.verdict == ("ranked" if answer else "none")
+
+
+def test_the_comparison_is_not_of_cut_off_runs():
+    """Every rival ends within the budget on some of the tables above."""
+    for case, (_, plain) in CASES.items():
+        ended = [plain(reward_table(s, True).tolist(), True)[1] is not None for s in range(4)]
+        assert any(ended) or case.startswith(("roai", "ib")), case
+
+
+@pytest.mark.parametrize("strategy", [ROAIElim(k=2), ROAILUCB(k=2), IB(k=1)])
+def test_slow_rivals_end_too(strategy):
+    """Given time, the slow ones end, and equal the plain rendering to the last pull."""
+    rng = np.random.default_rng(5)
+    means = np.array([0.02, 0.1, 0.2, 0.65 if strategy.name == "ib" else 0.3, 0.98])
+    table = (rng.random((5, 60_000)) < means[:, None]).astype(float)
+    rows = table.tolist()
+    if isinstance(strategy, IB):
+        pulls, answer = literal.ib(rows, True, 0.1, 1, 60_000)
+    else:
+        lucb = isinstance(strategy, ROAILUCB)
+        pulls, answer = literal.roai(rows, True, 0.1, 2, 60_000, lucb=lucb)
+    search = oddarm.Search(5, strategy, max_outliers=2, bound="paper", max_pulls=60_000)
+    while not search.done:
+        for arm in search.ask(1):
+            search.tell(arm, table[arm][search.tally.counts[arm]])
+    assert answer is not None
+    assert search.pulls == len(pulls)
+    assert set(search.result().outliers) == answer
+
+
+@pytest.mark.parametrize("strategy", [RR(), WRR(), NRR(), IB(), ROAIElim(), ROAILUCB(), MaxGap()])
+@pytest.mark.parametrize("rewards", [(0, 1), oddarm.rewards.SubGaussian(scale=0.5)])
+def test_other_rewards(strategy, rewards):
+    """Bounded and sub-Gaussian rewards work with the proved intervals."""
+    result = oddarm.simulate(
+        [0.1, 0.2, 0.3, 0.95], strategy, max_outliers=1, rewards=rewards, max_pulls=60
+    )
+    assert result.pulls <= 60
+    assert result.provenance["bound"] == "anytime"
+
+
+def test_finite_pools_end():
+    """A pool that is exhausted is known exactly and not asked for again, so a search ends."""
+    rng = np.random.default_rng(0)
+    pools = [(rng.random(40) < p).astype(float) for p in (0.1, 0.2, 0.3, 0.35, 0.9)]
+    model = oddarm.rewards.Bernoulli(pools=(40,) * 5)
+    for strategy in (RR(k=1), MaxGap(), ROAIElim(k=1)):
+        search = oddarm.Search(5, strategy, max_outliers=1, rewards=model)
+        while not search.done:
+            asked = search.ask(1)
+            if not asked:
+                break
+            for arm in asked:
+                search.tell(arm, pools[arm][search.tally.counts[arm]])
+        assert search.tally.counts.max() <= 40
+        assert search.result().ranking[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"), [(RR, "k == -1"), (ROAIElim, "k == -1"), (IB, "k == -1")]
+)
+def test_refuses_bad_k(strategy, words):
+    """K must be a sensible number."""
+    with pytest.raises(oddarm.OddarmError, match=words):
+        strategy(k=-1)
+
+
+def test_paper_bound_needs_a_range():
+    """The papers' radii are for rewards with a range."""
+    for name in ("rr", "roai-elim", "maxgap"):
+        with pytest.raises(oddarm.OddarmError, match="sub-Gaussian"):
+            oddarm.Search(
+                5, name, max_outliers=1, bound="paper", rewards=oddarm.rewards.SubGaussian(scale=1)
+            )
+
+
+def test_answers_say_what_they_are():
+    """Each rule has its own sentence, and NRR and IB claim no proof."""
+    means = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
+    shown = oddarm.simulate(means, "rr", max_outliers=1)
+    assert "1 of 8 arms lies above mean + 2 deviations of all arms" in shown.summary
+    assert "not proved" in oddarm.simulate(means, "nrr", max_outliers=1).summary
+
+
+@pytest.mark.parametrize("name", ["rr", "wrr", "nrr", "ib", "roai-lucb", "roai-elim", "maxgap"])
+def test_four_hundred_arms(name):
+    """A pull among 400 arms is no burden."""
+    means = np.append(np.linspace(0.1, 0.3, 399), 0.9)
+    assert oddarm.simulate(means, name, max_pulls=1200).pulls <= 1200
