@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
+from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
 
@@ -36,11 +37,7 @@ def draw_only(means, starts, increments, pulls):  # type: ignore[no-untyped-def]
     totals = np.zeros(n)
     for t in range(pulls):
         i = t % n
-        word = starts[i] + np.uint64(t // n + 1) * increments[i]
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        word = word ^ (word >> np.uint64(31))
-        if (word >> np.uint64(11)) * 2.0**-53 < means[i]:
+        if draw(starts[i], increments[i], t // n + 1, means[i]):
             totals[i] += 1.0
     return totals
 

@@ -1,7 +1,7 @@
 """A short form of `make verify`: the same checks with fewer runs."""
 
 import pytest
-from verification import coverage, gold
+from verification import coverage, gold, rivals
 from verification.report import Check
 
 
@@ -19,6 +19,15 @@ def test_gold():
     """Rigorous GOLD is right as often as promised."""
     failed = [str(c) for c in gold.checks(runs=25, sizes=(20,)) if not c.holds]
     assert failed == []
+
+
+def test_rivals():
+    """The rivals that promise something keep it, and WRR needs fewer pulls than RR."""
+    found = {check.name: check for check in rivals.checks(runs=12)}
+    assert [str(c) for c in found.values() if not c.holds] == []
+    cost = {name: float(c.note.split()[0].replace(",", "")) for name, c in found.items()}
+    assert cost["wrr (paper)"] < cost["rr (paper)"]
+    assert cost["wrr (anytime)"] < cost["rr (anytime)"]
 
 
 @pytest.mark.parametrize(("errors", "holds"), [(0, True), (77, True), (78, False)])

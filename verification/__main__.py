@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from verification import coverage, gold
+from verification import coverage, gold, rivals
 
-CHECKS = {"coverage": coverage.checks, "gold": gold.checks}
+CHECKS = {"gold": gold.checks, "rivals": rivals.checks, "coverage": coverage.checks}
 
 
 def main(names: list[str]) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, overload
+from importlib import import_module
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,6 @@ from oddarm.result import Result
 from oddarm.search import Search
 from oddarm.sources import SimulatedArms
 from oddarm.strategies import Strategy
-from oddarm.strategies.gold import GoldRun
 
 __all__ = ["simulate"]
 
@@ -29,6 +29,7 @@ def simulate(
     seed: int = ...,
     runs: None = ...,
     progress: Callable[[Search], object] | None = ...,
+    shape: Literal["bernoulli"] | None = ...,
     **options: Any,
 ) -> Result: ...
 
@@ -41,6 +42,7 @@ def simulate(
     seed: int = ...,
     runs: int,
     progress: Callable[[Search], object] | None = ...,
+    shape: Literal["bernoulli"] | None = ...,
     **options: Any,
 ) -> list[Result]: ...
 
@@ -52,13 +54,14 @@ def simulate(
     seed: int = 0,
     runs: int | None = None,
     progress: Callable[[Search], object] | None = None,
+    shape: Literal["bernoulli"] | None = None,
     **options: Any,
 ) -> Result | list[Result]:
     """Run a search on arms with known means.
 
     The k-th reward of an arm depends on the seed alone, so strategies with the same seed see the
-    same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards. GOLD on
-    Bernoulli arms runs compiled.
+    same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards. GOLD, RR
+    and WRR on 0/1 rewards run compiled.
 
     Args:
         means: The means, as a sequence or as a mapping from arm to mean.
@@ -66,6 +69,7 @@ def simulate(
         seed: Any whole number ≥ 0; run k uses seed + k.
         runs: How many runs; None for one.
         progress: Called with the search now and then.
+        shape: "bernoulli" to draw 0/1 rewards whatever the declared model is.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
 
     Returns:
@@ -79,10 +83,10 @@ def simulate(
         [[3], [3], [3]]
     """
     if runs is None:
-        return _simulate(means, strategy, seed, progress, options)
+        return _simulate(means, strategy, seed, progress, shape, options)
     if runs < 1:
         raise ParameterError(f"runs == {runs!r}, must be >= 1.")
-    return [_simulate(means, strategy, seed + k, progress, options) for k in range(runs)]
+    return [_simulate(means, strategy, seed + k, progress, shape, options) for k in range(runs)]
 
 
 def _simulate(
@@ -90,6 +94,7 @@ def _simulate(
     strategy: str | Strategy,
     seed: int,
     progress: Callable[[Search], object] | None,
+    shape: Literal["bernoulli"] | None,
     options: dict[str, Any],
 ) -> Result:
     names: Any
@@ -99,7 +104,7 @@ def _simulate(
         values = np.asarray(means, dtype=np.float64)
         names = len(values) if values.ndim == 1 else 0
     search = Search(names, strategy, seed=seed, **options)
-    arms = SimulatedArms(values, search.rewards, seed)
+    arms = SimulatedArms(values, search.rewards, seed, shape)
     _drive(search, arms, progress)
     return search.result()
 
@@ -108,16 +113,15 @@ def _drive(
     search: Search, arms: SimulatedArms, progress: Callable[[Search], object] | None
 ) -> None:
     """Pull the asked arms one by one, in compiled code where it can take over."""
-    run, tally, bernoulli = search.run, search.tally, search.rewards.kind == "bernoulli"
+    run, tally = search.run, search.tally
     told = 0
     while not search.done:
-        if bernoulli and isinstance(run, GoldRun) and run.graph is not None and not run.fresh:
-            from oddarm.kernels import gold
-
-            if gold.fits(run, arms):
+        if arms.zero_one and run.kernel is not None and run.ready:
+            kernel = import_module(f"oddarm.kernels.{run.kernel}")
+            if kernel.fits(run, arms):
                 most = tally.pulls + CHUNK
                 stop = most if search.max_pulls is None else min(most, search.max_pulls)
-                gold.advance(run, arms, stop)
+                kernel.advance(run, arms, stop)
                 if progress is not None:
                     progress(search)
                 continue

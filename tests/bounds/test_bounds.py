@@ -218,6 +218,26 @@ def test_pools_are_tighter_than_endless_arms():
     assert (high - low) < 0.8 * (high_endless - low_endless)
 
 
+@pytest.mark.parametrize("m", [1, 2, 15, 16, 40, 1000, 10**5, 10**9, 10**12])
+def test_one_arm_equals_all_arms(m):
+    """The quick way for one arm gives the interval of the way for all, to nine digits."""
+    rng = np.random.default_rng(m)
+    for model in (Bernoulli(), UNIT, SubGaussian(scale=2.0)):
+        tally = Tally(6, model)
+        tally.counts[:] = m
+        shares = np.array([0.0, 1.0, 0.5, 0.01, 0.7, rng.random()])
+        tally.totals[:] = np.round(shares * m) if model.kind == "bernoulli" else shares * m
+        if tally.scatter is not None:
+            tally.scatter[:] = np.array([0, 0, 0.25, 0.001, 0.0, 0.1]) * m
+        bound = bounds.interval_bound(model, 6, 0.1)
+        low, high = bound.interval(tally)
+        for arm in range(6):
+            ends = bound.interval_of(tally, arm)
+            tolerance = 1e-8 * (high[arm] - low[arm]) + 2.0**-53
+            assert ends == pytest.approx((low[arm], high[arm]), rel=1e-15, abs=tolerance)
+            assert ends[0] <= tally.means[arm] <= ends[1]
+
+
 def test_unpulled_arms_have_the_whole_range():
     """An arm without rewards is not nan but unknown."""
     for model in (Bernoulli(), UNIT):

@@ -85,14 +85,15 @@ def test_most_literal_comparisons_run_to_the_end():
     assert ended >= 8
 
 
+@pytest.mark.parametrize("rewards", ["bernoulli", (0, 1)])
 @pytest.mark.parametrize("bound", ["anytime", "paper"])
 @pytest.mark.parametrize("n", [11, 20, 50])
-def test_compiled_simulation_gives_the_same_answers(n, bound):
+def test_compiled_simulation_gives_the_same_answers(n, bound, rewards):
     """simulate() and ask(1)/tell on the same seed agree in every number."""
     instance = oddarm.datasets.synthetic("upper", n, 5.0, seed=n)
-    options = {"epsilon": 5.0, "bound": bound, "max_pulls": 30_000}
-    compiled = oddarm.simulate(instance.means, seed=5, **options)
-    arms = SimulatedArms(instance.means, seed=5)
+    options = {"epsilon": 5.0, "bound": bound, "max_pulls": 20_000, "rewards": rewards}
+    compiled = oddarm.simulate(instance.means, seed=5, shape="bernoulli", **options)
+    arms = SimulatedArms(instance.means, rewards, seed=5, shape="bernoulli")
     search = oddarm.Search(n, seed=5, **options)
     while not search.done:
         for arm in search.ask(1):

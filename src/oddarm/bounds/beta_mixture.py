@@ -123,23 +123,31 @@ def kl_deviation(a: Floats, b: Floats, level: Floats) -> Floats:
     return np.asarray(np.where(b > 0, d, 0.0))
 
 
-# The same for one arm, in plain arithmetic that also compiles.
+# The same for one arm, in plain arithmetic that also compiles. What Stirling's formula leaves out
+# is tabulated for small counts: log Γ(z+½) - (z log z - z + ½ log 2π), and the like for log Γ(z).
+
+_HALF_REMAINDERS = tuple(
+    math.lgamma(z + 0.5) - ((z * math.log(z) if z else 0.0) - z + _HALF_LOG_2PI) for z in range(16)
+)
+_REMAINDERS = (
+    0.0,
+    *(math.lgamma(z) - ((z - 0.5) * math.log(z) - z + _HALF_LOG_2PI) for z in range(1, 16)),
+)
 
 
 def jeffreys_interval(s: float, m: float, level: float) -> tuple[float, float]:
     """Return the ends for s successes in m ≥ 1 pulls with the prior ½, at log(1/α) = level."""
     f = m - s
     part = 0.0
-    for z in (s, f):  # log Γ(z+½) - (z log z - z + ½ log 2π)
+    for z in (s, f):
         if z < 16.0:
-            entropy = z * math.log(z) if z > 0.0 else 0.0
-            part += math.lgamma(z + 0.5) - (entropy - z + _HALF_LOG_2PI)
+            part += _HALF_REMAINDERS[int(z)]
         else:
             inverse = 1.0 / z
             square = inverse * inverse
             part += inverse * (-1 / 24 + square * (7 / 2880 - square * 31 / 40320))
     if m < 16.0:
-        part -= math.lgamma(m) - ((m - 0.5) * math.log(m) - m + _HALF_LOG_2PI)
+        part -= _REMAINDERS[int(m)]
     else:
         inverse = 1.0 / m
         square = inverse * inverse

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from oddarm.bounds import NormalMixture, numerics
+from oddarm.bounds import NormalMixture, PaperBounded, numerics
+from oddarm.kernels.streams import draw
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -22,12 +23,14 @@ __all__ = ["advance", "fits"]
 
 _erfcinv = njit(cache=True)(numerics.erfcinv)
 
+PER_PULL, AGRESTI, HOEFFDING = 0, 1, 2
+
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: a graph, and arms pulled in turn."""
     counts = run.tally.counts
     return (
-        arms.rewards.kind == "bernoulli"
+        arms.zero_one
         and run.graph is not None
         and not run.fresh
         and bool((arms.drawn == counts).all())
@@ -39,12 +42,11 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
     assert run.graph is not None
     tally = run.tally
-    anytime = isinstance(run.radius, NormalMixture)
-    r, level, delta_n = 0.0, 0.0, 0.0
+    kind, r, level = AGRESTI, 0.0, 0.0
     if isinstance(run.radius, NormalMixture):
-        r, level = run.radius.r, -2.0 * math.log(run.radius.alpha)
-    else:
-        delta_n = 6 * run.setting.problem.delta
+        kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
+    elif isinstance(run.radius, PaperBounded):
+        kind = HOEFFDING
     position, pulls, over = _advance(
         run.graph.edges,
         run.stage,
@@ -61,16 +63,16 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.b,
         run.largest_group,
         run.enough,
-        anytime,
+        kind,
         run.setting.rewards.sigma,
         r,
         level,
-        delta_n,
+        run.setting.problem.delta,
     )
     run.position = int(position)
     tally.pulls = int(pulls)
     arms.drawn[:] = tally.counts
-    if anytime:
+    if kind == PER_PULL:
         run.judged[:] = tally.counts
     if over:
         run.verdict = "ranked"
@@ -93,11 +95,11 @@ def _advance(
     b: float,
     largest_group: int,
     enough: int,
-    anytime: bool,
+    kind: int,
     sigma: float,
     r: float,
     level: float,
-    delta_n: float,
+    delta: float,
 ) -> Any:
     n = len(means)
     mean = totals / counts
@@ -111,18 +113,14 @@ def _advance(
         if stage[i]:
             continue
         m = counts[i] + 1
-        word = starts[i] + np.uint64(m) * increments[i]
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        word = word ^ (word >> np.uint64(31))
-        if (word >> np.uint64(11)) * 2.0**-53 < means[i]:
+        if draw(starts[i], increments[i], m, means[i]):
             totals[i] += 1.0
         counts[i] = m
         pulls += 1
         mean[i] = totals[i] / m
         dropped = 0
         mine = mean[i]
-        if anytime:
+        if kind == PER_PULL:
             if m != latest_count:  # the same for every arm of a sweep
                 latest_count = m
                 height = math.log((m + r) / r) + level
@@ -132,8 +130,18 @@ def _advance(
                 if edges[i, j] and abs(mine - mean[j]) > b * (latest_radius + beta[j]):
                     lost[dropped] = j
                     dropped += 1
+        elif kind == HOEFFDING:
+            spent = 6 * delta / (math.pi**2 * n * float(pulls) * float(pulls))
+            height = -math.log(spent)
+            own = 2.0 * sigma * math.sqrt(height / (2.0 * m))
+            for j in range(n):
+                if edges[i, j]:
+                    radius = 2.0 * sigma * math.sqrt(height / (2.0 * counts[j]))
+                    if abs(mine - mean[j]) > b * (own + radius):
+                        lost[dropped] = j
+                        dropped += 1
         else:
-            spent = delta_n / (math.pi**2 * n * float(pulls) * float(pulls))
+            spent = 6 * delta / (math.pi**2 * n * float(pulls) * float(pulls))
             z = _erfcinv(spent)
             square = z * z
             p = (totals[i] + square / 2.0) / (counts[i] + square)

@@ -8,7 +8,7 @@ it had never stopped. Each arm is a SplitMix64 stream with an increment of its o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,8 @@ class SimulatedArms:
             widest interval around the mean within the range; sub-Gaussian ones are normal with
             deviation σ.
         seed: Any whole number ≥ 0.
+        shape: "bernoulli" for 0/1 rewards whatever the declared model, as in a comparison of
+            bounds on the same rewards.
 
     Example:
         >>> arms = SimulatedArms([0.1, 0.9], seed=1)
@@ -70,8 +72,12 @@ class SimulatedArms:
         means: ArrayLike,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         seed: int = 0,
+        shape: Literal["bernoulli"] | None = None,
     ) -> None:
         self.rewards = as_rewards(rewards)
+        if shape not in (None, "bernoulli"):
+            raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
+        self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
         self.means = np.asarray(means, dtype=np.float64)
         if self.means.ndim != 1 or not np.isfinite(self.means).all():
             raise ParameterError("means must be a flat sequence of finite numbers.")
@@ -94,7 +100,7 @@ class SimulatedArms:
 
     def _shape(self, u: Floats, mean: float) -> Floats:
         model = self.rewards
-        if isinstance(model, Bernoulli):
+        if self.zero_one:
             return (u < mean).astype(np.float64)
         if isinstance(model, SubGaussian):
             from scipy.special import ndtri

@@ -53,6 +53,8 @@ class Run(ABC):
     verdict: Verdict = "running"
     state: ClassVar[tuple[str, ...]] = ()
     """The attributes that, with the tally, make up the state of a run."""
+    kernel: ClassVar[str | None] = None
+    """The module of `oddarm.kernels` that can advance the run on simulated 0/1 rewards."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -82,6 +84,11 @@ class Run(ABC):
     @abstractmethod
     def order(self) -> NDArray[np.intp]:
         """Return all arms, the most outlying first."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether every arm has been pulled."""
+        return int(self.tally.counts.min()) > 0
 
     def statuses(self) -> list[Status]:
         """Return what is decided of each arm."""

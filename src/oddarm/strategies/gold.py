@@ -62,6 +62,7 @@ class GoldRun(Run):
     slowest catches up, edges are cut in the order in which their distance outgrows the radius.
     """
 
+    kernel: ClassVar[str | None] = "gold"
     state: ClassVar[tuple[str, ...]] = ("position", "fresh", "judged", "beta", "score", "stage")
 
     def __init__(self, setting: Setting) -> None:

@@ -65,7 +65,7 @@ class MaxGap(Strategy):
 class MaxGapTop2(MaxGap):
     """MaxGapTop2UCB: as MaxGap, with the arms of the two largest upper bounds in each round.
 
-    Looking at the runner-up as well makes for fewer rounds and, as its authors found, fewer pulls.
+    Looking at the runner-up as well makes for fewer rounds.
 
     Example:
         >>> import oddarm

@@ -59,11 +59,6 @@ class RoundRun(Run):
         """The intervals that decide."""
         return self.intervals.bound
 
-    @property
-    def ready(self) -> bool:
-        """Whether every arm has been pulled."""
-        return int(self.tally.counts.min()) > 0
-
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the round, and with the next ones if `limit` wants more."""
         arms: list[int] = []

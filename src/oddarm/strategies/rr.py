@@ -44,6 +44,8 @@ class RR(SigmaStrategy):
 class RRRun(SigmaRun):
     """Cyclic pulls."""
 
+    kernel: ClassVar[str | None] = "sigma"
+
     def next_round(self) -> list[int]:
         """Every arm once."""
         return list(range(self.setting.n))

@@ -66,6 +66,7 @@ class WRRRun(SigmaRun):
         asked: How often each arm has been asked for, pulls on their way included.
     """
 
+    kernel: ClassVar[str | None] = "sigma"
     state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "position", "quota", "asked", "overlap")
 
     def __init__(self, setting: Setting, k: float) -> None:
