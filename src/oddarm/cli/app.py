@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oddarm._version import __version__
-from oddarm.cli import simulate
+from oddarm.cli import reproduce, simulate
 from oddarm.errors import OddarmError
 
 __all__ = ["app", "run"]
@@ -39,6 +39,7 @@ def _options(
 
 
 app.command()(simulate.simulate)
+app.command()(reproduce.reproduce)
 
 
 def run() -> None:

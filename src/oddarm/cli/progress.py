@@ -5,11 +5,19 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from oddarm.search import Search
 
-__all__ = ["PullProgress"]
+__all__ = ["PullProgress", "SweepProgress"]
 
 
 class PullProgress:
@@ -61,3 +69,38 @@ class PullProgress:
         self._latest = 0
         if self._runs > 1:
             self._bar.update(self._task, completed=runs)
+
+
+class SweepProgress:
+    """Shows how many cells of a sweep are done, and the time left."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("cells"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("time left"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("cells", total=None)
+
+    def __enter__(self) -> SweepProgress:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.__exit__(kind, error, trace)
+
+    def __call__(self, done: int, total: int, seconds: float) -> None:
+        """Show how many cells are done."""
+        del seconds
+        self._bar.update(self._task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""The paper's evaluation, from one command: runs, figures, claims and a report."""
