@@ -46,7 +46,8 @@ PAPER_KINDS = ("upper", "intermediate")
 PAPER_RIVALS = ("wrr", "rr", "nrr", "ib")
 
 REQUIRED = 0.9  # the correctness that the paper asks for, 1 - δ
-POOR = 0.5  # a strategy below this fails
+POOR = 0.5  # a strategy below this fails, and is not compared by its cost
+
 CLOSE = 0.05  # a saving this near to the paper's is the same
 LEVEL = 0.005  # so is an F1
 
@@ -83,6 +84,8 @@ class Saving:
         at_least: On how many of them only the rival reached the cap (the value is a lower bound).
         at_most: On how many of them only GOLD did (the value is an upper bound).
         open: On how many further instances both did (nothing is known).
+        wrong: On how many further instances the rival ended, and was wrong in most runs; what a
+            wrong answer costs says nothing, so they are left out.
         most: The mean, if the rival's pulls were endless wherever it reached the cap.
     """
 
@@ -90,6 +93,7 @@ class Saving:
     at_least: int
     at_most: int
     open: int
+    wrong: int
     most: float
 
     @property
@@ -154,7 +158,7 @@ def saving(cells: Iterable[Cell], rival: str = "wrr") -> Saving:
         places.setdefault(_place(cell), {})[cell["strategy"]] = cell
     values: list[float] = []
     ceilings: list[float] = []
-    at_least = at_most = unknown = 0
+    at_least = at_most = unknown = wrong = 0
     for found in places.values():
         if "gold" not in found or rival not in found:
             continue
@@ -162,12 +166,15 @@ def saving(cells: Iterable[Cell], rival: str = "wrr") -> Saving:
         if mine and other:
             unknown += 1
             continue
+        if not other and correctness(found[rival]) < POOR:
+            wrong += 1
+            continue
         values.append(1 - mean_pulls(found["gold"]) / mean_pulls(found[rival]))
         ceilings.append(1.0 if other else values[-1])
         at_least += other
         at_most += mine
     most = fmean(ceilings) if ceilings else 1.0
-    return Saving(tuple(values), at_least, at_most, unknown, most)
+    return Saving(tuple(values), at_least, at_most, unknown, wrong, most)
 
 
 def check_claims(cells: Sequence[Cell]) -> list[Claim]:
@@ -287,7 +294,9 @@ def _accuracy(radii: str, cells: Sequence[Cell], unit: str, *, level: float) -> 
 def _saved(radii: str, cells: Sequence[Cell], paper: float) -> _Part:
     found = saving(cells)
     if not found.values:
-        cause = "GOLD and WRR both reached the cap" if found.open else "GOLD or WRR was not run"
+        cause = "GOLD or WRR was not run"
+        if found.open or found.wrong:
+            cause = "WRR was wrong or at the cap wherever it could be compared"
         return _Part(radii, cause, cause, "not measured")
     amount = f"{_sign(found)}{percent(found.mean)}"
     fewer = sum(value > 0 for value in found.values)
@@ -318,6 +327,8 @@ def _caveats(found: Saving) -> str:
         notes += f"; GOLD reached the cap on {found.at_most}, which give an upper bound only"
     if found.open:
         notes += f"; both reached it on {found.open} more, left out"
+    if found.wrong:
+        notes += f"; WRR was wrong on {found.wrong} more, left out"
     return notes
 
 

@@ -1,4 +1,8 @@
-"""GOLD on simulated Bernoulli arms, compiled.
+"""GOLD on simulated 0/1 rewards, compiled.
+
+An arm's edges are looked at only when one of them could have broken: after each look, the kernel
+computes for how many pulls none can, whatever the rewards are. The decisions are those of looking
+at every pull.
 
 Works on the very arrays of a `GoldRun` and its tally, so that a run may be advanced here, then by
 ask and tell, then here again.
@@ -78,6 +82,12 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.verdict = "ranked"
 
 
+@njit(cache=True, inline="always")
+def _per_pull(m: float, sigma: float, r: float, level: float) -> float:
+    """Return the radius of `NormalMixture` after m pulls."""
+    return sigma * math.sqrt((m + r) * (math.log((m + r) / r) + level)) / m
+
+
 @njit(cache=True)
 def _advance(
     edges: Any,
@@ -107,6 +117,11 @@ def _advance(
     terminals = np.count_nonzero(stage)
     latest_count = -1
     latest_radius = 0.0
+    # An arm's edges need no look before it has `due` pulls: until then, however the rewards fall,
+    # none of them can break. `stride` is how many pulls ahead that was last time.
+    due = np.zeros(n, np.int64)
+    stride = np.ones(n, np.int64)
+    spread = np.empty(n)  # p(1-p) of each arm, for the Bernoulli radius
     while terminals < enough and pulls < stop_at:
         i = position
         position = position + 1 if position + 1 < n else 0
@@ -118,41 +133,77 @@ def _advance(
         counts[i] = m
         pulls += 1
         mean[i] = totals[i] / m
-        dropped = 0
-        mine = mean[i]
         if kind == PER_PULL:
             if m != latest_count:  # the same for every arm of a sweep
                 latest_count = m
-                height = math.log((m + r) / r) + level
-                latest_radius = sigma * math.sqrt((m + r) * height) / m
+                latest_radius = _per_pull(m, sigma, r, level)
             beta[i] = latest_radius
+        if m < due[i]:
+            continue
+        dropped = 0
+        mine = mean[i]
+        widest = 0.0  # the greatest distance of an edge that stays
+        height = 0.0
+        z = 0.0
+        if kind == PER_PULL:
             for j in range(n):
-                if edges[i, j] and abs(mine - mean[j]) > b * (latest_radius + beta[j]):
-                    lost[dropped] = j
-                    dropped += 1
+                if edges[i, j]:
+                    apart = abs(mine - mean[j])
+                    if apart > b * (latest_radius + beta[j]):
+                        lost[dropped] = j
+                        dropped += 1
+                    elif apart > widest:
+                        widest = apart
         elif kind == HOEFFDING:
-            spent = 6 * delta / (math.pi**2 * n * float(pulls) * float(pulls))
-            height = -math.log(spent)
+            height = -math.log(6 * delta / (math.pi**2 * n * float(pulls) * float(pulls)))
             own = 2.0 * sigma * math.sqrt(height / (2.0 * m))
             for j in range(n):
                 if edges[i, j]:
+                    apart = abs(mine - mean[j])
                     radius = 2.0 * sigma * math.sqrt(height / (2.0 * counts[j]))
-                    if abs(mine - mean[j]) > b * (own + radius):
+                    if apart > b * (own + radius):
                         lost[dropped] = j
                         dropped += 1
+                    elif apart > widest:
+                        widest = apart
         else:
-            spent = 6 * delta / (math.pi**2 * n * float(pulls) * float(pulls))
-            z = _erfcinv(spent)
+            z = _erfcinv(6 * delta / (math.pi**2 * n * float(pulls) * float(pulls)))
             square = z * z
             p = (totals[i] + square / 2.0) / (counts[i] + square)
             own = z * math.sqrt(p * (1.0 - p) / counts[i])
             for j in range(n):
                 if edges[i, j]:
                     p = (totals[j] + square / 2.0) / (counts[j] + square)
+                    spread[j] = p * (1.0 - p)
                     radius = z * math.sqrt(p * (1.0 - p) / counts[j])
                     if abs(mine - mean[j]) > b * (own + radius):
                         lost[dropped] = j
                         dropped += 1
+        # How many pulls of every arm can pass before an edge of i could break?
+        t = 2 * stride[i] if dropped == 0 else 0
+        while t >= 1:
+            # k further rewards move a mean by at most k/(m+k); others may be one pull ahead.
+            moved = (2 * t + 1) / (m + t) * 2.0 * sigma + 1e-12
+            safe = True
+            if kind == PER_PULL:
+                safe = widest + moved <= 2.0 * b * _per_pull(m + t + 1, sigma, r, level)
+            elif kind == HOEFFDING:
+                least = 2.0 * sigma * math.sqrt(height / (2.0 * (m + t + 1)))
+                safe = widest + moved <= 2.0 * b * least
+            else:
+                change = (t + 1) / (m - 1 + z * z)
+                own = z * math.sqrt(max(spread[i] - change, 0.0) / (m + t + 1))
+                for j in range(n):
+                    if edges[i, j]:
+                        least = z * math.sqrt(max(spread[j] - change, 0.0) / (m + t + 1))
+                        if abs(mine - mean[j]) + moved > b * (own + least):
+                            safe = False
+                            break
+            if safe:
+                break
+            t //= 2
+        stride[i] = max(t, 1)
+        due[i] = m + t + 1
         if dropped == 0:
             continue
         split = False
