@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
+from benchmarks import yahoo
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
@@ -75,3 +76,4 @@ def gold() -> None:
 if __name__ == "__main__":
     imports()
     gold()
+    yahoo.run()
