@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
-from benchmarks import yahoo
+from benchmarks import strategies, yahoo
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
@@ -76,4 +76,5 @@ def gold() -> None:
 if __name__ == "__main__":
     imports()
     gold()
+    strategies.run()
     yahoo.run()
