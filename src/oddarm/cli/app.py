@@ -46,12 +46,13 @@ def run() -> None:
     """Run the command line: mistakes get one sentence and exit code 2, Ctrl-C gets 130."""
     try:
         app()
+    except SystemExit as stop:
+        if stop.code == 130:
+            print("oddarm: interrupted", file=sys.stderr)
+        raise
     except OddarmError as error:
         print(f"oddarm: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except OSError as error:
         print(f"oddarm: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("oddarm: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None

@@ -1,14 +1,16 @@
-"""A progress bar on a terminal; nothing elsewhere."""
+"""Progress bars on a terminal; nothing elsewhere."""
 
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -20,31 +22,16 @@ from oddarm.search import Search
 __all__ = ["PullProgress", "SweepProgress"]
 
 
-class PullProgress:
-    """Shows pulls so far and, for several runs or a budget, how much is done.
+class _Shown:
+    """A bar on standard error that is there while its block runs, if that is a terminal."""
 
-    Args:
-        runs: How many runs there will be.
-    """
-
-    def __init__(self, runs: int = 1) -> None:
+    def __init__(self, *columns: ProgressColumn) -> None:
         console = Console(stderr=True)
         self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[pulls]:,} pulls"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
+            *columns, console=console, transient=True, disable=not console.is_terminal
         )
-        self._runs = runs
-        self._earlier = 0
-        self._latest = 0
-        self._task = self._bar.add_task("searching", total=runs if runs > 1 else None, pulls=0)
 
-    def __enter__(self) -> PullProgress:
+    def __enter__(self) -> Self:
         self._bar.__enter__()
         return self
 
@@ -55,6 +42,27 @@ class PullProgress:
         trace: TracebackType | None,
     ) -> None:
         self._bar.__exit__(kind, error, trace)
+
+
+class PullProgress(_Shown):
+    """Shows pulls so far and, for several runs or a budget, how much is done.
+
+    Args:
+        runs: How many runs there will be.
+    """
+
+    def __init__(self, runs: int = 1) -> None:
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[pulls]:,} pulls"),
+            TimeElapsedColumn(),
+        )
+        self._runs = runs
+        self._earlier = 0
+        self._latest = 0
+        self._task = self._bar.add_task("searching", total=runs if runs > 1 else None, pulls=0)
 
     def __call__(self, search: Search) -> None:
         """Show the pulls of the running search."""
@@ -71,34 +79,18 @@ class PullProgress:
             self._bar.update(self._task, completed=runs)
 
 
-class SweepProgress:
+class SweepProgress(_Shown):
     """Shows how many cells of a sweep are done, and the time left."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
+        super().__init__(
             TextColumn("cells"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("time left"),
             TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("cells", total=None)
-
-    def __enter__(self) -> SweepProgress:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.__exit__(kind, error, trace)
 
     def __call__(self, done: int, total: int, seconds: float) -> None:
         """Show how many cells are done."""

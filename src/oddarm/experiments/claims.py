@@ -83,7 +83,8 @@ class Saving:
         values: 1 - GOLD / rival, one for each instance where not both reached the cap.
         at_least: On how many of them only the rival reached the cap (the value is a lower bound).
         at_most: On how many of them only GOLD did (the value is an upper bound).
-        open: On how many further instances both did (nothing is known).
+        open: On how many further instances both did, or the rival did before GOLD was done
+            (nothing is known).
         wrong: On how many further instances the rival ended, and was wrong in most runs; what a
             wrong answer costs says nothing, so they are left out.
         most: The mean, if the rival's pulls were endless wherever it reached the cap.
@@ -163,7 +164,8 @@ def saving(cells: Iterable[Cell], rival: str = "wrr") -> Saving:
         if "gold" not in found or rival not in found:
             continue
         mine, other = any(found["gold"]["capped"]), any(found[rival]["capped"])
-        if mine and other:
+        beyond = other and mean_pulls(found["gold"]) >= mean_pulls(found[rival])
+        if (mine and other) or beyond:
             unknown += 1
             continue
         if not other and correctness(found[rival]) < POOR:
@@ -326,7 +328,7 @@ def _caveats(found: Saving) -> str:
     if found.at_most:
         notes += f"; GOLD reached the cap on {found.at_most}, which give an upper bound only"
     if found.open:
-        notes += f"; both reached it on {found.open} more, left out"
+        notes += f"; WRR reached it too early to tell on {found.open} more, left out"
     if found.wrong:
         notes += f"; WRR was wrong on {found.wrong} more, left out"
     return notes

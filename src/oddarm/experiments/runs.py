@@ -83,7 +83,7 @@ class Plan:
     Attributes:
         sizes: Numbers of arms of the synthetic instances.
         runs: Runs of a cell.
-        cap: The most pulls of a run.
+        cap: The most pulls of a run at up to 100 arms.
         slow_cap: The same for strategies that are not compiled (NRR and IB).
         problems: How many problems of each real data set.
         strategies: The strategies to compare.
@@ -151,11 +151,22 @@ def _epsilon(wanted: Plan) -> Iterator[Cell]:
 def _compare(wanted: Plan, base: Cell) -> Iterator[Cell]:
     """Every strategy, k and kind of radii on one instance."""
     for strategy in wanted.strategies:
-        compiled = strategy in ("gold", "adaptive", "rr", "wrr")
-        cap = base.cap if compiled else min(base.cap, wanted.slow_cap)
+        cap = _cap(wanted, strategy, base.n)
         for radii in wanted.radii:
             for k in KS if strategy in SIGMA_RULES else (None,):
                 yield replace(base, strategy=strategy, k=k, radii=radii, cap=cap)
+
+
+def _cap(wanted: Plan, strategy: str, n: int) -> int:
+    """Return the most pulls of a run.
+
+    Beyond 100 arms the rankings, whose needs grow with the arms, get more, and the rules whose
+    pulls grow dearer get less; a cap that is reached is reported.
+    """
+    if strategy not in ("gold", "adaptive", "rr", "wrr"):
+        return min(wanted.cap, wanted.slow_cap)
+    growth = max(n / 100, 1.0) ** 2
+    return int(wanted.cap * growth if strategy in RANKINGS else wanted.cap / growth)
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:

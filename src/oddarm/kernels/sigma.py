@@ -199,27 +199,30 @@ def _advance(
         over = True
         for look in range(n + 2):
             j = i if look == 0 else witness if look == 1 else look - 2
-            if kind == PROVED:
-                below = low[j]
-                above = high[j]
-            else:
-                reach = unit / math.sqrt(counts[j]) if kind == HOEFFDING else radius[j]
-                below = y[j] - reach
-                above = y[j] + reach
-            overlap[j] = below <= theta + width and above >= theta - width
+            reach = _reach(kind, unit, counts[j], radius[j])
+            overlap[j] = _meet(kind, y[j], reach, low[j], high[j], theta, width)
             if overlap[j]:
                 over = False
                 if look >= 1:
                     witness = j
                     break
-    # What is left behind must be the state of now, for all arms.
-    for j in range(n):
-        if kind == PROVED:
-            below = low[j]
-            above = high[j]
-        else:
-            reach = unit / math.sqrt(counts[j]) if kind == HOEFFDING else radius[j]
-            below = y[j] - reach
-            above = y[j] + reach
-        overlap[j] = below <= theta + width and above >= theta - width
+    for j in range(n):  # what is left behind is the state of now, for all arms
+        reach = _reach(kind, unit, counts[j], radius[j])
+        overlap[j] = _meet(kind, y[j], reach, low[j], high[j], theta, width)
     return position, pulls, over
+
+
+@njit(cache=True, inline="always")
+def _reach(kind: int, unit: float, count: int, radius: float) -> float:
+    """Return the radius of an arm as printed."""
+    return unit / math.sqrt(count) if kind == HOEFFDING else radius
+
+
+@njit(cache=True, inline="always")
+def _meet(
+    kind: int, y: float, reach: float, low: float, high: float, theta: float, width: float
+) -> bool:
+    """Return whether the interval of an arm meets that of the threshold."""
+    below = low if kind == PROVED else y - reach
+    above = high if kind == PROVED else y + reach
+    return below <= theta + width and above >= theta - width
