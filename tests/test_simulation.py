@@ -89,10 +89,24 @@ def test_refuses_bad_means(means, words):
         SimulatedArms(means)
 
 
+def test_refuses_what_it_cannot_simulate():
+    """Finite pools, and 0/1 rewards outside the declared range, are refused."""
+    with pytest.raises(OddarmError, match="finite pools with simulated arms"):
+        SimulatedArms(MEANS, oddarm.rewards.Bernoulli(pools=(3,) * 5))
+    with pytest.raises(OddarmError, match="must include 0 and 1"):
+        SimulatedArms([6.0, 7.0, 8.0], (5, 10), shape="bernoulli")
+    with pytest.raises(OddarmError, match=r"mean 1\.5, must be in"):
+        SimulatedArms([0.5, 1.0, 1.5], (0, 2), shape="bernoulli")
+    with pytest.raises(OddarmError, match="shape == 'round'"):
+        SimulatedArms(MEANS, shape="round")
+
+
 def test_negative_seed():
     """A seed is a whole number from 0 on."""
     with pytest.raises(OddarmError, match="seed == -1"):
         SimulatedArms(MEANS, seed=-1)
+    with pytest.raises(OddarmError, match="seed == -1"):
+        oddarm.datasets.configuration("upper-20-5", seed=-1)
 
 
 def test_find_calls_the_function():

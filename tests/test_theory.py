@@ -85,6 +85,17 @@ def test_ties_may_cost_forever():
     assert most_pulls([0.5] * 10, max_outliers=1) == math.inf
 
 
+def test_refuses_what_gold_refuses():
+    """The radii as printed need a range."""
+    with pytest.raises(oddarm.OddarmError, match="sub-Gaussian"):
+        most_pulls(
+            [0.1, 0.2, 0.9],
+            max_outliers=1,
+            bound="paper",
+            rewards=oddarm.rewards.SubGaussian(scale=1),
+        )
+
+
 @pytest.mark.parametrize("function", [lemma_5_2, theorem_5_3])
 def test_refuses_a_gap_of_nought(function):
     """Arms with equal means never separate."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oddarm.bounds import BoundKind, NormalMixture
+from oddarm.bounds import BoundKind, NormalMixture, radius_bound
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 from oddarm.rewards import Rewards, as_rewards
@@ -111,7 +111,9 @@ def most_pulls(
     rewards: str | Sequence[float] | Rewards = "bernoulli",
     bound: BoundKind = "anytime",
 ) -> float:
-    """Return the most pulls that GOLD needs for arms with these means, with probability ≥ 1-δ.
+    """Return the most pulls that GOLD needs for arms with these means, while its intervals hold.
+
+    They do with probability at least 1-δ for `bound="anytime"`; as printed, so much is not proved.
 
     Theorem 5.3 sharpened: two arms are apart once their distance exceeds 2(b+1)β(m), so GOLD is
     over as soon as that holds for the gaps that must open for c arms to be in small communities.
@@ -132,6 +134,7 @@ def most_pulls(
     if gap == 0:
         return math.inf
     reach = 2 * (problem.b + 1)
+    radius_bound(model, n, delta, bound)  # refuses what GOLD refuses
     if bound == "anytime":
         mixture = NormalMixture(delta / n, model.sigma, model.low, model.high)
         start, radius = mixture.warmup, mixture.radius

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -51,6 +52,7 @@ def test_json():
         ("arm,mean\nx,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
         ("x,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
         ("mean\n0.1\n0.12\n0.14\n0.9\n", 3),
+        ("\ufeffarm,mean\nx,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
     ],
 )
 def test_means_from_a_file(tmp_path, text, first):
@@ -94,6 +96,7 @@ def test_many_runs():
         (["simulate", "--config", "upper-20-5", "--plot", "out.doc"], "must end in .png"),
         (["simulate", "--file", "missing.csv"], "missing.csv: No such file"),
         (["simulate", "--nonsense"], "No such option"),
+        (["simulate", "--config", "upper-20-5", "--seed", "-1"], "greater than or equal to 0"),
         (["simulate", "--config", "upper-20-5", "--plot", "nowhere/out.png"], "No such file"),
     ],
 )
@@ -113,6 +116,38 @@ def test_broken_files(tmp_path, text, words):
     shown = oddarm("simulate", "--file", path)
     assert shown.returncode == 2
     assert words in shown.stderr
+
+
+def test_binary_files(tmp_path):
+    """A file that is no text is refused in a sentence."""
+    path = tmp_path / "means.csv"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    shown = oddarm("simulate", "--file", path)
+    assert shown.returncode == 2
+    assert "not a text file" in shown.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
+def test_interrupt():
+    """Ctrl-C ends a long run with exit code 130 and a word, not a traceback."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from oddarm.cli import main; print('up', flush=True); main()"
+    )
+    means = [str(0.4 + 0.0001 * i) for i in range(30)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, "simulate", *means, "--max-outliers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        assert child.stdout.readline() == "up\n"
+        child.send_signal(signal.SIGINT)
+        _, shown = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert "interrupted" in shown
+    assert "Traceback" not in shown
 
 
 def test_reproduce_quick(tmp_path):

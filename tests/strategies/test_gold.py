@@ -174,6 +174,20 @@ def test_capacity_that_is_no_whole_number():
     assert oddarm.simulate(means, rho=0.9, bound="paper", max_pulls=50_000).verdict == "budget"
 
 
+def test_all_arms_may_become_terminal_at_one_pull():
+    """When one pull cuts the last edges of all, the search is over, and nothing breaks."""
+    radius = oddarm.bounds.NormalMixture(0.1 / 3, 0.5, 0, 1).radius
+    b = oddarm.Problem().b
+    low, high = 2 * b * radius(300), b * (radius(300) + radius(299))
+    d = (low + high) / 2
+    search = oddarm.Search(3, max_outliers=1, rewards=(0, 1))
+    while not search.done:
+        for arm in search.ask(1):
+            search.tell(arm, [0.0, 2 * d, d][arm])
+    assert search.pulls == 900
+    assert len(search.result().outliers) == 3
+
+
 def test_ties_and_zero_variance_arms():
     """Arms that always pay the same, many of them tied, do no harm."""
     means = [0.5] * 9 + [1.0]

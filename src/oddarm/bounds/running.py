@@ -36,10 +36,10 @@ class RunningIntervals:
             self.low, self.high = self.bound.interval(self.tally)
             return
         low, high = self.bound.interval_of(self.tally, arm)
-        low, high = max(low, float(self.low[arm])), min(high, float(self.high[arm]))
-        # Crossed ends mean that the interval has failed, which may happen with probability δ/n.
-        if low <= high:
-            self.low[arm], self.high[arm] = low, high
+        both = max(low, float(self.low[arm])), min(high, float(self.high[arm]))
+        # Crossed ends mean that an interval has failed, which may happen with probability δ/n; the
+        # latest one alone is then as good as any, and lets the search end.
+        self.low[arm], self.high[arm] = both if both[0] <= both[1] else (low, high)
 
     @property
     def widths(self) -> Floats:

@@ -8,7 +8,15 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the `oddarm` command."""
+    """Run the `oddarm` command; Ctrl-C ends it with a word and exit code 130."""
+    try:
+        _main()
+    except KeyboardInterrupt:
+        print("oddarm: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _main() -> None:
     try:
         import rich
         import typer

@@ -43,7 +43,7 @@ def simulate(
     delta: Annotated[float, typer.Option(help="Probability of a wrong answer.")] = 0.1,
     bound: Annotated[str, typer.Option(help="anytime (proved) or paper (as printed).")] = "anytime",
     max_pulls: Annotated[Optional[int], typer.Option(help="A budget.")] = None,  # noqa: UP045
-    seed: Annotated[int, typer.Option(help="Seed of the instance and the rewards.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the instance and the rewards.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="How many runs, on seeds SEED, SEED+1, …")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Annotated[
@@ -111,8 +111,11 @@ def _arms(
 
 def _read(path: Path) -> dict[Any, float]:
     """Read means, one a line, or a CSV with the columns arm and mean."""
-    with path.open(newline="", encoding="utf-8") as lines:
-        rows = [row for row in csv.reader(lines) if row and row[0].strip()]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            rows = [row for row in csv.reader(lines) if row and row[0].strip()]
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path} is not a text file in UTF-8.") from None
     if not rows:
         raise ParameterError(f"{path} has no means in it.")
     header = [cell.strip().lower() for cell in rows[0]]

@@ -90,6 +90,8 @@ def synthetic(
         >>> len(instance.outliers), instance.means.round(2)[list(instance.outliers)].tolist()
         (2, [0.44, 0.38])
     """
+    if seed < 0:
+        raise ParameterError(f"seed == {seed!r}, must be >= 0.")
     problem = Problem(epsilon=epsilon, rho=rho)
     problem.check(n)
     most, side = problem.largest_group(n), problem.smallest_side(n)

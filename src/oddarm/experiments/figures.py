@@ -51,7 +51,6 @@ MOST_ROWS = 30
 # Okabe and Ito's colours; others than these strategies take the spare ones.
 STYLES = {
     "gold": ("#D55E00", "D"),
-    "adaptive": ("#CC79A7", "*"),
     "wrr": ("#0072B2", "o"),
     "rr": ("#56B4E9", "s"),
     "nrr": ("#009E73", "v"),

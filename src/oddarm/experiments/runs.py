@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from oddarm._version import __version__
 from oddarm.datasets import CountProblem, configuration, shared_set
 from oddarm.datasets.synthetic import EPSILONS, SIZES
 from oddarm.groups import outlier_groups
+from oddarm.problem import Problem
 from oddarm.simulation import simulate
 from oddarm.strategies import STRATEGIES, Strategy
 
@@ -32,7 +33,7 @@ DELTA = 0.1
 RHO = 0.9
 KS = (2.0, 2.5, 3.0)
 SIGMA_RULES = ("rr", "wrr", "nrr", "ib")
-RANKINGS = ("gold", "adaptive")
+RANKINGS = ("gold",)
 CAPPED_RUNS = 2
 """After so many runs of a cell have reached the cap, the rest of them are not made."""
 
@@ -163,7 +164,7 @@ def _cap(wanted: Plan, strategy: str, n: int) -> int:
     Beyond 100 arms the rankings, whose needs grow with the arms, get more, and the rules whose
     pulls grow dearer get less; a cap that is reached is reported.
     """
-    if strategy not in ("gold", "adaptive", "rr", "wrr"):
+    if strategy not in ("gold", "rr", "wrr"):
         return min(wanted.cap, wanted.slow_cap)
     growth = max(n / 100, 1.0) ** 2
     return int(wanted.cap * growth if strategy in RANKINGS else wanted.cap / growth)
@@ -218,7 +219,7 @@ def _instance(cell: Cell, run: int) -> tuple[np.ndarray[Any, Any], set[int], int
         return instance.means, set(instance.outliers), instance.problem.largest_group(cell.n)
     means = np.array(cell.means)
     group = outlier_groups(means, cell.epsilon, RHO)[-1]
-    most = cell.n - int(np.ceil(round(cell.n * RHO, 9)))
+    most = Problem(epsilon=cell.epsilon, rho=RHO).largest_group(cell.n)
     return means, {int(str(i)) for i in group.members}, most
 
 
@@ -244,6 +245,7 @@ def run_cells(
         progress(len(done), len(cells), 0.0)
     own = ProcessPoolExecutor() if executor is None and waiting else None
     workers = executor or own
+    futures: dict[Future[dict[str, Any]], Cell] = {}
     try:
         # Long cells first, so that the last ones do not leave a worker idle.
         order = sorted(waiting, key=lambda c: -c.n * c.cap)
@@ -255,8 +257,10 @@ def run_cells(
             if progress is not None:
                 progress(len(done), len(cells), time.monotonic() - started)
     finally:
+        for future in futures:  # interrupted, or a cell has failed: start nothing more
+            future.cancel()
         if own is not None:
-            own.shutdown(wait=False, cancel_futures=True)
+            own.shutdown(wait=False)
     return [done[cell.key] for cell in cells]
 
 

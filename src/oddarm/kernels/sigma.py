@@ -37,7 +37,7 @@ def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
         isinstance(rule, SigmaProved) and isinstance(rule.arms, BetaMixture)
     )
     counts = run.tally.counts
-    waiting = isinstance(run, WRRRun) and not bool((run.asked == counts).all())
+    waiting = bool((run.asked != counts).any())
     return known and not waiting and not run.queue and bool((arms.drawn == counts).all())
 
 
@@ -79,16 +79,16 @@ def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
         visits.weight if visits else 0.0,
     )
     tally.pulls = int(pulls)
+    run.asked[:] = tally.counts
     arms.drawn[:] = tally.counts
     if kind != PROVED:
         run.intervals.low, run.intervals.high = rule.interval(tally)
     if visits:
         visits.position = int(position)
-        visits.asked[:] = tally.counts
     elif not over:
         run.queue = list(range(int(position) + 1, n))
     if over:
-        run.finish(run.above().tolist())
+        run.finish(run.decided())
 
 
 @njit(cache=True)
@@ -144,10 +144,10 @@ def _advance(
         inverse += 1.0 / counts[i] - 1.0 / (counts[i] - 1)
         if kind == PROVED:
             new_low, new_high = _interval(totals[i], float(counts[i]), level)
-            new_low, new_high = max(new_low, low[i]), min(new_high, high[i])
-            if new_low <= new_high:
-                low[i] = new_low
-                high[i] = new_high
+            both_low, both_high = max(new_low, low[i]), min(new_high, high[i])
+            crossed = both_low > both_high
+            low[i] = new_low if crossed else both_low
+            high[i] = new_high if crossed else both_high
             before = radius[i]
             radius[i] = max(high[i] - y[i], y[i] - low[i], 0.0)
             near += radius[i] - before

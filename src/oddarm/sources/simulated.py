@@ -81,11 +81,21 @@ class SimulatedArms:
         self.means = np.asarray(means, dtype=np.float64)
         if self.means.ndim != 1 or not np.isfinite(self.means).all():
             raise ParameterError("means must be a flat sequence of finite numbers.")
-        bad = (self.means < self.rewards.low) | (self.means > self.rewards.high)
+        if self.rewards.pools is not None:
+            raise ParameterError(
+                "finite pools with simulated arms, which are endless: drop pools from the rewards."
+            )
+        low, high = (0.0, 1.0) if self.zero_one else (self.rewards.low, self.rewards.high)
+        if self.rewards.low > low or self.rewards.high < high:
+            raise ParameterError(
+                f"shape == 'bernoulli' with rewards in [{self.rewards.low:g}, "
+                f"{self.rewards.high:g}], must include 0 and 1."
+            )
+        bad = (self.means < low) | (self.means > high)
         if bad.any():
             raise ParameterError(
                 f"mean {self.means[bad][0]:g}, must be in "
-                f"[{self.rewards.low:g}, {self.rewards.high:g}]: "
+                f"[{low:g}, {high:g}]: "
                 "scale the means, or declare another range of rewards."
             )
         self.seed = int(seed)

@@ -153,8 +153,10 @@ class GoldRun(Run):
             self._judge_by(arm, level + 1)
         elif self._cut(arm):  # its mean has moved, its radius stays
             self._declare()
+        if self.verdict != "running":
+            return
         slowest = self._level(counts)
-        if self.verdict != "running" or slowest == level:
+        if slowest == level:
             return
         for i in np.flatnonzero((self.judged == level) & (self.stage == 0)).tolist():
             self._judge_by(i, level + 1)

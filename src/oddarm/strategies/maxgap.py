@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.gaps import certified_cuts, largest_possible_gap, possible_gaps
 from oddarm.strategies.base import Floats, Setting, Strategy
@@ -119,11 +120,26 @@ class MaxGapRun(RoundRun):
         if leader.gap < rest:
             return
         self.split = float(high[below].max() + low[above].min()) / 2
+        self.finish(self._beyond(self.split, below, above))
+
+    def _beyond(self, split: float, below: NDArray[np.intp], above: NDArray[np.intp]) -> list[int]:
+        """Return the smaller side, the furthest from the split first, if it is small enough."""
         side = below if len(below) <= len(above) else above
-        distance = np.abs(self.tally.means[side] - self.split)
-        order = side[np.argsort(-distance, kind="stable")]
-        fits = len(side) <= self.setting.problem.largest_group(self.setting.n)
-        self.finish(order.tolist() if fits else [])
+        if len(side) > self.setting.problem.largest_group(self.setting.n):
+            return []
+        distance = np.abs(self.tally.means[side] - split)
+        return [int(i) for i in side[np.argsort(-distance, kind="stable")]]
+
+    def estimate(self) -> list[int]:
+        """Return the smaller side of the largest gap between sample means; none if all are tied."""
+        means = self.tally.means
+        order = np.argsort(means, kind="stable")
+        gaps = np.diff(means[order])
+        if not gaps.any():
+            return []
+        cut = int(np.argmax(gaps)) + 1
+        self.split = float(means[order[cut - 1]] + means[order[cut]]) / 2
+        return self._beyond(self.split, order[:cut], order[cut:])
 
     def scores(self) -> Floats:
         """Return how far each sample mean lies beyond the split, on the smaller side."""

@@ -46,15 +46,15 @@ class NRRRun(SigmaRun):
     """Cyclic pulls, and how long the estimate has been the same.
 
     Attributes:
-        estimate: The arms above the estimated threshold, ascending.
+        latest: The arms above the estimated threshold, ascending.
         unchanged: For how many pulls it has been the same.
     """
 
-    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "estimate", "unchanged")
+    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "latest", "unchanged")
 
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)
-        self.estimate: list[int] | None = None
+        self.latest: list[int] | None = None
         self.unchanged = 0
 
     @property
@@ -74,10 +74,10 @@ class NRRRun(SigmaRun):
     def decide(self, arm: int) -> None:
         """Stop when the estimate has been the same for 1/δ pulls."""
         del arm
-        estimate = sorted(self.above().tolist())
-        if estimate == self.estimate:
+        now = sorted(self.estimate())
+        if now == self.latest:
             self.unchanged += 1
         else:
-            self.estimate, self.unchanged = estimate, 0
+            self.latest, self.unchanged = now, 0
         if self.unchanged >= 1 / self.setting.problem.delta:
-            self.finish(self.above().tolist())
+            self.finish(self.estimate())

@@ -3,9 +3,9 @@
 Outlier is an arm with a mean above θ = median(y) + k·1.4826·MAD(y), with MAD the median absolute
 deviation from the median. Half of the arms may be anywhere without moving θ beyond the rest.
 
-Median and MAD are monotone in each of their arguments, so intervals of the arms give an interval of
-θ without spending further probability: the median lies between the medians of the lower and of the
-upper ends, each |yᵢ - median| between what the two intervals allow, and so on.
+A median is monotone in each of its arguments, so intervals of the arms give an interval of θ
+without spending further probability: the median lies between the medians of the lower and of the
+upper ends, each |yᵢ - median| between what the two intervals allow, and their median likewise.
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ class RobustRun(RoundRun):
             above = np.flatnonzero(self.intervals.low > ends.theta[1])
             means = self.tally.means[above]
             self.finish(above[np.argsort(-means, kind="stable")].tolist())
+
+    def estimate(self) -> list[int]:
+        """Return the arms with a sample mean above the estimated threshold, the furthest first."""
+        means = self.tally.means
+        order = np.argsort(-means, kind="stable")
+        return [int(i) for i in order if means[i] > robust_threshold(means, self.k)]
 
     def scores(self) -> Floats:
         """Return how far each sample mean lies above the estimated threshold."""

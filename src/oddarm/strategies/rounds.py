@@ -25,21 +25,24 @@ def setting_bound(setting: Setting) -> Bound:
 class RoundRun(Run):
     """Pull every arm once, then round after round what `next_round` says, until `decide` stops.
 
-    An arm whose finite pool is exhausted is known exactly and not asked for again.
+    An arm whose finite pool is exhausted is known exactly and not asked for again; when all are,
+    the rule is applied to the exact means.
 
     Attributes:
         queue: What is left to be asked of the current round.
         started: How many arms of the first round have been asked for.
+        asked: How often each arm has been asked for, pulls on their way included.
         answer: The arms declared, in order.
     """
 
-    state: ClassVar[tuple[str, ...]] = ("queue", "started", "answer")
+    state: ClassVar[tuple[str, ...]] = ("queue", "started", "asked", "answer")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self.queue: list[int] = []
         self.started = 0
         self.answer: list[int] = []
+        self.asked: NDArray[np.int64] = np.zeros(setting.n, dtype=np.int64)
         self.intervals = self.make_intervals()
 
     def make_intervals(self) -> RunningIntervals:
@@ -54,6 +57,10 @@ class RoundRun(Run):
     def decide(self, arm: int) -> None:
         """Stop if the answer is known, after a pull of `arm`; every arm has been pulled."""
 
+    @abstractmethod
+    def estimate(self) -> list[int]:
+        """Return the arms that the rule declares if the sample means are the means, in order."""
+
     @property
     def bound(self) -> Bound:
         """The intervals that decide."""
@@ -66,36 +73,47 @@ class RoundRun(Run):
             if not self.queue:
                 if arms and limit is None:
                     break
-                self._refill()
+                self._refill(again=not arms)
                 if not self.queue:
                     break
             wanted = len(self.queue) if limit is None else limit - len(arms)
             arms += self.queue[:wanted]
             del self.queue[:wanted]
+            for arm in arms[-wanted:]:
+                self.asked[arm] += 1
         return arms
 
-    def _refill(self) -> None:
+    def _refill(self, again: bool) -> None:
+        """Fill the queue; with what was asked for and not told only if `again`."""
         n = self.setting.n
         if self.started < n:
             self.queue, self.started = list(range(self.started, n)), n
-        elif self.ready:
-            self.queue = [i for i in self.next_round() if not self._exhausted(i)]
-        if (
-            not self.queue and self.ready
-        ):  # nothing undecided has rewards left, or all are waited for
-            self.queue = [i for i in range(n) if not self._exhausted(i)]
-        elif not self.queue:  # a first reward is still on its way
-            self.queue = np.flatnonzero(self.tally.counts == 0).tolist()
+            return
+        if self.ready:
+            self.queue = [i for i in self.next_round() if not self.exhausted(i)]
+            if not self.queue:  # what matters most has no rewards left
+                self.queue = [i for i in range(n) if not self.exhausted(i)]
+        if not self.queue and again:  # all is on its way, or was lost there
+            left = self.tally.counts == 0
+            if self.tally.pools is not None:
+                left |= self.tally.counts < self.tally.pools
+            self.queue = np.flatnonzero(left).tolist()
 
-    def _exhausted(self, arm: int) -> bool:
+    def exhausted(self, arm: int) -> bool:
+        """Whether a finite pool has no reward left that was not asked for."""
         pools = self.tally.pools
-        return pools is not None and bool(self.tally.counts[arm] >= pools[arm])
+        return pools is not None and bool(self.asked[arm] >= pools[arm])
 
     def update(self, arm: int) -> None:
         """Update the interval of `arm` and decide."""
         self.intervals.update(arm)
-        if self.verdict == "running" and self.ready:
-            self.decide(arm)
+        self.asked[arm] = max(int(self.asked[arm]), int(self.tally.counts[arm]))
+        if self.verdict != "running" or not self.ready:
+            return
+        self.decide(arm)
+        pools = self.tally.pools
+        if self.verdict == "running" and pools is not None and (self.tally.counts == pools).all():
+            self.finish(self.estimate())
 
     def declared(self) -> list[int]:
         """Return the arms declared, in order; empty until the run is over."""

@@ -54,4 +54,4 @@ class RRRun(SigmaRun):
         """Stop when no arm is active."""
         del arm
         if not self.active().any():
-            self.finish(self.above().tolist())
+            self.finish(self.decided())

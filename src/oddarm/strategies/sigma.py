@@ -96,6 +96,23 @@ class SigmaRun(RoundRun):
         order = np.argsort(-means, kind="stable")
         return order[means[order] > theta]
 
+    def decided(self) -> list[int]:
+        """Return the arms above the threshold once none is active, the furthest first.
+
+        The proved intervals decide where they are proved: a sample mean may lie outside the
+        intersection of its intervals.
+        """
+        if not self.rule.proved:
+            return self.estimate()
+        low, high = self.intervals.low, self.intervals.high
+        radius = self.rule.threshold_radius(self.tally, low, high)
+        order = np.argsort(-self.means, kind="stable")
+        return [int(i) for i in order if low[i] > self.threshold + radius]
+
+    def estimate(self) -> list[int]:
+        """Return the arms with a sample mean above θ̂, the furthest first."""
+        return [int(i) for i in self.above()]
+
     def scores(self) -> Floats:
         """Return how far each sample mean lies above θ̂."""
         if not self.ready:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,31 +62,23 @@ class WRRRun(SigmaRun):
     Attributes:
         position: The arm that is being visited; -1 before the first visit.
         quota: How often each arm may have been pulled.
-        asked: How often each arm has been asked for, pulls on their way included.
     """
 
     kernel: ClassVar[str | None] = "sigma"
-    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "position", "quota", "asked", "overlap")
+    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "position", "quota", "overlap")
 
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)
         self.weight = weight(k, setting.n, setting.problem.delta)
         self.position = -1
         self.quota: Floats = np.zeros(setting.n)
-        self.asked: NDArray[np.int64] = np.zeros(setting.n, dtype=np.int64)
         self.overlap: NDArray[np.bool_] = np.ones(setting.n, dtype=bool)
-
-    def ask(self, limit: int | None) -> Sequence[int]:
-        """Ask, and remember what is on its way."""
-        arms = super().ask(limit)
-        for arm in arms:
-            self.asked[arm] += 1
-        return arms
 
     def next_round(self) -> list[int]:
         """One more pull of the visited arm if it may have it, else a visit to the next."""
         i = self.position
-        if i >= 0 and self.overlap[i] and self.asked[i] < self.quota[i]:
+        below = i >= 0 and self.asked[i] < self.quota[i]
+        if below and self.overlap[i] and not self.exhausted(i):
             return [i]
         self.position = (i + 1) % self.setting.n
         self.quota[self.position] += self.weight
@@ -95,7 +86,7 @@ class WRRRun(SigmaRun):
 
     def decide(self, arm: int) -> None:
         """Stop when no arm is active."""
-        self.asked[arm] = max(int(self.asked[arm]), int(self.tally.counts[arm]))
+        del arm
         self.overlap = self.active()
         if not self.overlap.any():
-            self.finish(self.above().tolist())
+            self.finish(self.decided())
