@@ -23,7 +23,10 @@ from oddarm.tally import Tally
 __all__ = ["NormalMixture"]
 
 BEST_AT = 2000
-"""The number of pulls at which the radius is tightest; at 10 or 1/10 of it, it is ~4 % wider."""
+"""The number of pulls at which the radius is tightest.
+
+At 10 times as many it is 3 to 4 % wider than one made for that number, at a tenth 13 to 17 %.
+"""
 
 
 @dataclass(frozen=True)
