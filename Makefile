@@ -23,8 +23,8 @@ demo: $(STAMP) ## Search simulated arms of the paper's kind and draw the answer.
 	@$(BIN)/oddarm simulate --config intermediate-20-2.5 --seed 1 --plot out/demo.png
 
 lint: $(STAMP) ## ruff and mypy --strict.
-	@$(BIN)/ruff check src tests verification benchmarks
-	@$(BIN)/ruff format --check src tests verification benchmarks
+	@$(BIN)/ruff check src tests verification benchmarks examples tools
+	@$(BIN)/ruff format --check src tests verification benchmarks examples tools
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing
 
