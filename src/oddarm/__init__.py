@@ -12,14 +12,26 @@ from typing import TYPE_CHECKING, Any
 from oddarm._version import __version__
 
 if TYPE_CHECKING:
-    from oddarm import bounds, datasets, errors, rewards, sources, strategies, theory
+    from oddarm import (
+        bounds,
+        datasets,
+        errors,
+        rewards,
+        service,
+        sources,
+        store,
+        strategies,
+        theory,
+    )
     from oddarm.errors import OddarmError
     from oddarm.groups import Group, outlier_arms, outlier_groups
     from oddarm.problem import Problem
     from oddarm.result import Result
-    from oddarm.runner import find
+    from oddarm.runner import find, find_async, resume
     from oddarm.search import Search
     from oddarm.simulation import simulate
+    from oddarm.sources.table_open import open_table
+    from oddarm.store import Study, create_study, list_studies, open_study
 
 __all__ = [
     "Group",
@@ -27,16 +39,25 @@ __all__ = [
     "Problem",
     "Result",
     "Search",
+    "Study",
     "__version__",
     "bounds",
+    "create_study",
     "datasets",
     "errors",
     "find",
+    "find_async",
+    "list_studies",
+    "open_study",
+    "open_table",
     "outlier_arms",
     "outlier_groups",
+    "resume",
     "rewards",
+    "service",
     "simulate",
     "sources",
+    "store",
     "strategies",
     "theory",
 ]
@@ -48,9 +69,16 @@ _HOMES = {
     "Problem": "problem",
     "Result": "result",
     "Search": "search",
+    "Study": "store",
+    "create_study": "store",
     "find": "runner",
+    "find_async": "runner",
+    "list_studies": "store",
+    "open_study": "store",
+    "open_table": "sources.table_open",
     "outlier_arms": "groups",
     "outlier_groups": "groups",
+    "resume": "runner",
     "simulate": "simulation",
 }
 

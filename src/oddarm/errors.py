@@ -4,7 +4,15 @@
     ├── ParameterError      a parameter of a problem, strategy or bound is out of range
     ├── RewardError         a reward, or a batch with one bad reward, was refused
     ├── UnknownArmError     the name of an arm that the search does not have
+    ├── SourceError         a source that cannot serve the search, or failed for too many arms
     ├── StateError          saved state that cannot be loaded
+    ├── UnknownStudyError   the name of a study that the database does not have
+    ├── StudyExistsError    the name of a new study is taken
+    ├── UnknownPullError    the id of a pull that the study never handed out
+    ├── StoreError          the database of a study cannot be read or written
+    │   ├── StoreBusyError  others hold it for too long
+    │   └── StoreFullError  there is no room left
+    ├── ServiceError        a service of studies refused a request, or cannot be reached
     └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 
 Each message quotes the value, says the rule and names the remedy. Raising one leaves the search
@@ -13,13 +21,26 @@ as it was.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oddarm.result import Result
+
 __all__ = [
     "MissingExtraError",
     "OddarmError",
     "ParameterError",
     "RewardError",
+    "ServiceError",
+    "SourceError",
     "StateError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StudyExistsError",
     "UnknownArmError",
+    "UnknownPullError",
+    "UnknownStudyError",
 ]
 
 
@@ -39,8 +60,56 @@ class UnknownArmError(OddarmError):
     """An arm was named that the search does not have."""
 
 
+class SourceError(OddarmError):
+    """A source of rewards cannot serve the search, or has failed for too many arms.
+
+    Attributes:
+        result: What was known when it failed, if a search was under way.
+    """
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class StateError(OddarmError):
     """A saved state cannot be read."""
+
+
+class UnknownStudyError(OddarmError):
+    """A study was named that the database does not have."""
+
+
+class StudyExistsError(OddarmError):
+    """A study of that name is there already."""
+
+
+class UnknownPullError(OddarmError):
+    """A reward was told for a pull that the study never handed out."""
+
+
+class StoreError(OddarmError):
+    """The database of a study cannot be read or written."""
+
+
+class StoreBusyError(StoreError):
+    """Others hold the database for too long."""
+
+
+class StoreFullError(StoreError):
+    """The database has no room left."""
+
+
+class ServiceError(OddarmError):
+    """A service of studies refused a request, or cannot be reached.
+
+    Attributes:
+        status: The HTTP status; None if there was no answer.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class MissingExtraError(OddarmError, ImportError):

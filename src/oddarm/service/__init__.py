@@ -1,0 +1,1 @@
+"""Studies over HTTP: `oddarm serve`, and a client for workers in Python."""

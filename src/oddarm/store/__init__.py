@@ -1,0 +1,14 @@
+"""Durable studies: searches that live in SQLite or PostgreSQL and are shared by many workers."""
+
+from oddarm.store.catalog import create_study, list_studies, open_study
+from oddarm.store.study import Batch, Pull, Study, StudyInfo
+
+__all__ = [
+    "Batch",
+    "Pull",
+    "Study",
+    "StudyInfo",
+    "create_study",
+    "list_studies",
+    "open_study",
+]

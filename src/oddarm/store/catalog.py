@@ -1,0 +1,125 @@
+"""Making, opening and listing studies."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from oddarm.errors import ParameterError, StateError, StudyExistsError
+from oddarm.search import Search
+from oddarm.store.database import Database, open_database
+from oddarm.store.study import COLUMNS, Study, StudyInfo, study_info
+from oddarm.strategies import Strategy
+
+__all__ = ["NAME", "create_in", "create_study", "list_in", "list_studies", "open_study"]
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+"""What a study may be called."""
+
+
+def create_study(
+    url: str | Path, name: str, arms: Sequence[Hashable] | int, **options: Any
+) -> Study:
+    """Make a new study and return it.
+
+    Args:
+        url: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
+        name: Up to 100 letters, digits, dots, hyphens and underscores.
+        arms: The names of the arms (text, numbers or tuples of them), or their number.
+        options: All else that `Search` takes: strategy, epsilon, rho, delta, rewards, …
+    """
+    search = Search(arms, **options)  # refuses what it refuses before a file is made
+    database = open_database(url, create=True)
+    try:
+        return create_in(database, name, search)
+    except BaseException:
+        database.close()
+        raise
+
+
+def open_study(url: str | Path, name: str, *, strategy: Strategy | None = None) -> Study:
+    """Return a study that is there already, at exactly the state of its last acknowledged tell.
+
+    Args:
+        url: Where it lives.
+        name: Its name.
+        strategy: Its strategy, if that is one of your own; those of oddarm are found by name.
+    """
+    database = open_database(url)
+    try:
+        return Study(database, name, strategy=strategy)
+    except BaseException:
+        database.close()
+        raise
+
+
+def list_studies(url: str | Path) -> list[StudyInfo]:
+    """Return what is known of every study in a database, by name."""
+    database = open_database(url)
+    try:
+        return list_in(database)
+    finally:
+        database.close()
+
+
+def create_in(
+    database: Database, name: str, search: Search, *, clock: Callable[[], float] = time.time
+) -> Study:
+    """Make a new study of a search in an open database."""
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        raise ParameterError(
+            f"study name {name!r}, must be 1 to 100 letters, digits, dots, hyphens and "
+            "underscores, the first a letter or digit."
+        )
+    try:
+        state = json.dumps(search.to_dict(), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise StateError(
+            f"the study cannot be written as JSON ({error}): "
+            "name arms by strings, numbers or tuples of them."
+        ) from error
+    shown = [str(arm) for arm in search.names]
+    if not all(_storable(text) for text in shown):
+        raise ParameterError(
+            "an arm's name has a character that is no text (NUL or half a surrogate pair): "
+            "name arms by plain text."
+        )
+    identity = secrets.randbits(62)
+    with database.transaction(write=True) as connection:
+        made = connection.execute(
+            f"INSERT INTO oddarm_studies (id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (name) DO NOTHING",
+            (identity, name, clock(), search.strategy.name, search.n, 0, 0, 0, search.verdict),
+        )
+        if made.rowcount != 1:
+            raise StudyExistsError(
+                f"study {name!r} is there already: open it, or choose another name."
+            )
+        connection.execute(
+            "INSERT INTO oddarm_snapshots (study, revision, state) VALUES (?, ?, ?)",
+            (identity, 0, state),
+        )
+        connection.executemany(
+            "INSERT INTO oddarm_arms (study, arm, name, pulls, total) VALUES (?, ?, ?, ?, ?)",
+            [(identity, i, text, 0, 0.0) for i, text in enumerate(shown)],
+        )
+    return Study(database, name, strategy=search.strategy, clock=clock)
+
+
+def list_in(database: Database) -> list[StudyInfo]:
+    """Return what is known of every study in an open database, by name."""
+    with database.transaction() as connection:
+        rows = connection.execute(f"SELECT {COLUMNS} FROM oddarm_studies ORDER BY name").fetchall()
+    return [study_info(row) for row in rows]
+
+
+def _storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

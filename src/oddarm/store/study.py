@@ -1,0 +1,671 @@
+"""A study: a search that lives in a database, asked and told by many workers.
+
+The log of a study holds every ask and every batch of tells, in order. A search is a function of
+what it was asked and told, so the snapshot and the log after it give its state to the last bit,
+whoever opens the study. A batch is told arm by arm, each arm's rewards at once.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import math
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+
+from oddarm.checks import whole_number
+from oddarm.errors import (
+    ParameterError,
+    RewardError,
+    StateError,
+    UnknownArmError,
+    UnknownPullError,
+    UnknownStudyError,
+)
+from oddarm.result import Result
+from oddarm.search import Search
+from oddarm.store.database import Connection, Database
+from oddarm.strategies import Strategy, Verdict
+
+__all__ = ["Batch", "Pull", "Study", "StudyInfo"]
+
+SNAPSHOT_AFTER = 5000
+"""Updates of the search between two snapshots; an update takes some 100 µs to replay."""
+
+LEASE_SECONDS = 60.0
+
+PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
+"""The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pull to be made by whoever asked.
+
+    Attributes:
+        id: What to tell the reward by.
+        arm: The arm to pull.
+        expires: When the pull may be handed to somebody else, in seconds since 1970. A reward
+            that comes later is still taken.
+    """
+
+    id: str
+    arm: Any
+    expires: float
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """What a list of studies shows.
+
+    Attributes:
+        name: The study's name.
+        status: "running", "paused" or "done".
+        verdict: Why it ended, or "running".
+        strategy: The name of its strategy.
+        arms: How many arms it has.
+        pulls: Rewards told.
+        revision: How many asks and batches of tells there were; grows with every change.
+        created: When it was made, in seconds since 1970.
+    """
+
+    name: str
+    status: Literal["running", "paused", "done"]
+    verdict: Verdict
+    strategy: str
+    arms: int
+    pulls: int
+    revision: int
+    created: float
+
+
+COLUMNS = "name, created, strategy, arms, paused, revision, pulls, verdict"
+
+
+def study_info(row: Sequence[Any]) -> StudyInfo:
+    """Return the info in a row of `COLUMNS`."""
+    name, created, strategy, arms, paused, revision, pulls, verdict = row
+    status: Literal["running", "paused", "done"] = (
+        "done" if verdict != "running" else "paused" if paused else "running"
+    )
+    return StudyInfo(
+        name, status, verdict, strategy, int(arms), int(pulls), int(revision), float(created)
+    )
+
+
+class Study:
+    """A named search in a database. Make one with `create_study` or `open_study`.
+
+    A study may be open in many threads and processes: each write takes its turn, and first catches
+    up with what the others wrote. When a write returns, it is on disk.
+
+    Args:
+        database: Where the study lives.
+        name: Its name.
+        strategy: Its strategy, if that is one of your own; those of oddarm are found by name.
+        clock: Returns seconds since 1970.
+
+    Example:
+        >>> import oddarm, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> study = oddarm.create_study(f"{folder.name}/s.db", "demo", list("abcd"), max_outliers=1)
+        >>> pulls = study.ask(2)
+        >>> [pull.arm for pull in pulls]
+        ['a', 'b']
+        >>> study.tell(pulls[0].id, 1), study.tell(pulls[0].id, 1)
+        (True, False)
+        >>> study.result().pulls
+        1
+        >>> study.close()
+        >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        *,
+        strategy: Strategy | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.name = name
+        self._database = database
+        self._strategy = strategy
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._search: Search | None = None
+        self._revision = 0
+        self._work = 0  # updates since the last snapshot
+        self._index: dict[Any, int] = {}
+        with database.transaction() as connection:
+            row = connection.execute(
+                "SELECT id FROM oddarm_studies WHERE name = ?", (name,)
+            ).fetchone()
+            if row is None:
+                raise UnknownStudyError(
+                    f"study {name!r} is not in {database.url}: create it, or list what is there."
+                )
+            self._id = int(row[0])
+            self._tag = f"{self._id & 0xFFFFFF:06x}"
+            self._catch_up(connection, lock=False)
+
+    def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
+        """Return pulls to be made; each is yours until it expires.
+
+        Pulls that others let expire are handed out again first.
+
+        Args:
+            limit: The most pulls to return; None for one natural round of the strategy.
+            lease_seconds: How long nobody else is given them.
+
+        Returns:
+            Pulls; empty when the study is done or paused, or when all that its budget or its
+            finite pools allow is on its way.
+        """
+        with self.batch() as batch:
+            return batch.ask(limit, lease_seconds=lease_seconds)
+
+    def tell(self, pull: str, reward: float) -> bool:
+        """Report the reward of a pull; return False, and change nothing, if it was told before.
+
+        Raises:
+            UnknownPullError: The study never handed out that pull.
+            RewardError: The reward does not fit the declared model.
+        """
+        return self.tell_many({pull: reward}) == 1
+
+    def tell_many(self, rewards: Mapping[str, float]) -> int:
+        """Report rewards by the id of their pull; return how many were not told before.
+
+        All are taken or, if one is refused, none.
+        """
+        with self.batch() as batch:
+            return batch.tell_many(rewards)
+
+    def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
+        """Report rewards of an arm that nobody asked for, such as ones measured before.
+
+        Args:
+            arm: The arm.
+            rewards: One reward or several.
+            key: A name of your own for these rewards; told again under it, they change nothing.
+
+        Returns:
+            Whether they were new.
+        """
+        with self.batch() as batch:
+            return batch.tell_arm(arm, rewards, key=key)
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Give a `Batch`, with which many asks and tells are one transaction.
+
+        What its methods refuse leaves no trace; any other error undoes the whole batch.
+        """
+        with self._lock:
+            batch = None
+            try:
+                with self._database.transaction(write=True) as connection:
+                    paused = self._catch_up(connection, lock=True)
+                    batch = Batch(self, connection, paused)
+                    yield batch
+                    batch.finish()
+            except BaseException:
+                if batch is None or batch.advanced:
+                    self._search = None  # it may be ahead of the log: read it anew
+                raise
+
+    def search(self) -> Search:
+        """Return a copy of the search as it is now, which is yours to change."""
+        with self._lock:
+            with self._database.transaction() as connection:
+                self._catch_up(connection, lock=False)
+            return copy.deepcopy(self._current)
+
+    def result(self) -> Result:
+        """Return what is known now; at any time, not only at the end."""
+        return self.search().result()
+
+    def info(self) -> StudyInfo:
+        """Return how far the study is."""
+        with self._database.transaction() as connection:
+            row = connection.execute(
+                f"SELECT {COLUMNS} FROM oddarm_studies WHERE id = ?", (self._id,)
+            ).fetchone()
+        if row is None:
+            raise self._gone()
+        return study_info(row)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return self.info().status == "done"
+
+    def pause(self) -> None:
+        """Hand out no more pulls; rewards of those on their way are taken."""
+        self._set_paused(1)
+
+    def resume(self) -> None:
+        """Hand out pulls again."""
+        self._set_paused(0)
+
+    def _set_paused(self, paused: int) -> None:
+        with self._database.transaction(write=True) as connection:
+            changed = connection.execute(
+                "UPDATE oddarm_studies SET paused = ? WHERE id = ?", (paused, self._id)
+            )
+            if changed.rowcount == 0:
+                raise self._gone()
+
+    def delete(self) -> None:
+        """Delete the study with all its rewards, for good."""
+        with self._database.transaction(write=True) as connection:
+            for table in ("events", "snapshots", "leases", "keys", "arms"):
+                connection.execute(f"DELETE FROM oddarm_{table} WHERE study = ?", (self._id,))
+            gone = connection.execute("DELETE FROM oddarm_studies WHERE id = ?", (self._id,))
+            if gone.rowcount == 0:
+                raise self._gone()
+
+    def export(self, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
+        """Yield every reward as a line of text, in the order in which the search took them.
+
+        The columns are seq (rewards of one batch share it), at (seconds since 1970), pull (its id,
+        or the key it was told under), arm and reward. A CSV file starts with their names.
+
+        Args:
+            format: "jsonl" for one JSON object a line, or "csv".
+        """
+        if format not in ("jsonl", "csv"):
+            raise ParameterError(f"format == {format!r}, must be 'jsonl' or 'csv'.")
+        return _lines(self.tells(), format)
+
+    def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
+        """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
+        names = self._current.names
+        last = 0
+        while True:
+            with self._database.transaction() as connection:
+                rows = connection.execute(
+                    "SELECT seq, at, body FROM oddarm_events WHERE study = ? AND kind = 'tell' "
+                    "AND seq > ? ORDER BY seq LIMIT ?",
+                    (self._id, last, page),
+                ).fetchall()
+            for seq, at, text in rows:
+                body = json.loads(text)
+                for pull, arm, reward in zip(
+                    body["pulls"], body["arms"], body["rewards"], strict=True
+                ):
+                    yield {
+                        "seq": seq, "at": at, "pull": pull, "arm": names[arm], "reward": reward
+                    }  # fmt: skip
+                last = seq
+            if len(rows) < page:
+                return
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r} in {self._database.url}>"
+
+    @property
+    def _current(self) -> Search:
+        """The search as last read."""
+        if self._search is None:
+            with self._lock, self._database.transaction() as connection:
+                self._catch_up(connection, lock=False)
+        assert self._search is not None
+        return self._search
+
+    def _gone(self) -> UnknownStudyError:
+        return UnknownStudyError(f"study {self.name!r} was deleted: create it anew.")
+
+    def _catch_up(self, connection: Connection, *, lock: bool) -> bool:
+        """Bring the search to the end of the log; return whether the study is paused."""
+        row = connection.execute(
+            "SELECT revision, paused FROM oddarm_studies WHERE id = ?"
+            + (self._database.row_lock if lock else ""),
+            (self._id,),
+        ).fetchone()
+        if row is None:
+            raise self._gone()
+        revision, paused = int(row[0]), bool(row[1])
+        if self._search is None or revision != self._revision:
+            try:
+                self._replay(connection, revision)
+            except BaseException:
+                self._search = None
+                raise
+        return paused
+
+    def _replay(self, connection: Connection, revision: int) -> None:
+        """Apply the events up to `revision`, from where we are or from the snapshot."""
+        saved = connection.execute(
+            "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self._id,)
+        ).fetchone()
+        if self._search is None or not int(saved[0]) <= self._revision <= revision:
+            at, state = connection.execute(
+                "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self._id,)
+            ).fetchone()
+            self._search = Search.from_dict(json.loads(state), strategy=self._strategy)
+            self._revision, self._work = int(at), 0
+            self._index = {name: i for i, name in enumerate(self._search.names)}
+        events = connection.execute(
+            "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "
+            "ORDER BY seq",
+            (self._id, self._revision, revision),
+        )
+        for seq, kind, text in events.fetchall():
+            if seq != self._revision + 1:
+                raise StateError(
+                    f"study {self.name!r} has no event {self._revision + 1} in its log: "
+                    "restore the database from a backup."
+                )
+            self._work += _apply(self._search, kind, json.loads(text))
+            self._revision = int(seq)
+
+
+class Batch:
+    """Asks and tells of one transaction. Tells are gathered, and told to the search together."""
+
+    def __init__(self, study: Study, connection: Connection, paused: bool) -> None:
+        self.advanced = False  # whether the search in memory may be ahead of the log
+        self._study = study
+        self._connection = connection
+        self._paused = paused
+        self._search = study._current
+        self._arms: list[int] = []
+        self._rewards: list[float] = []
+        self._pulls: list[str] = []
+
+    def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
+        """As `Study.ask`."""
+        most = sys.maxsize if limit is None else whole_number("limit", limit, 1)
+        if not 0 < lease_seconds < math.inf:
+            raise ParameterError(f"lease_seconds == {lease_seconds!r}, must be finite and > 0.")
+        self._flush()
+        search, now = self._search, self._study._clock()
+        if self._paused or search.done:
+            return []
+        on_way = self._on_their_way(now)
+        if search.max_pulls is not None:
+            most = min(most, search.max_pulls - search.pulls - on_way.total())
+        arms = self._expired(most, now)
+        asked: int | None = 0
+        if len(arms) < most:
+            asked = None if limit is None else most - len(arms)
+            self.advanced = True
+            arms += [self._study._index[name] for name in search.ask(asked)]
+        if not arms and asked == 0:
+            return []
+        arms = self._within_pools(arms[:most], on_way)
+        seq = self._log("ask", {"limit": asked, "arms": arms}, now)
+        expires = now + lease_seconds
+        if arms:
+            waiting = {str(position): arm for position, arm in enumerate(arms)}
+            self._connection.execute(
+                "INSERT INTO oddarm_leases (study, seq, expires, waiting, lost) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (self._study._id, seq, expires, _dumps(waiting), "{}"),
+            )
+        return [
+            Pull(f"{self._study._tag}.{seq}.{position}", search.names[arm], expires)
+            for position, arm in enumerate(arms)
+        ]
+
+    def tell_many(self, rewards: Mapping[str, float]) -> int:
+        """As `Study.tell_many`."""
+        asks: dict[int, list[str]] = {}
+        for pull in rewards:
+            seq, position = self._parse(pull)
+            asks.setdefault(seq, []).append(position)
+        found: dict[tuple[int, str], int] = {}
+        changes = []
+        for seq, positions in asks.items():
+            waiting, lost = self._lease(seq)
+            for position in positions:
+                arm = waiting.pop(position, lost.pop(position, None))
+                if arm is not None:
+                    found[seq, position] = arm
+                elif not self._handed_out(seq, position):
+                    raise self._unknown(f"{self._study._tag}.{seq}.{position}")
+            changes.append((seq, waiting, lost))
+        new = {pull: found[at] for pull in rewards if (at := self._parse(pull)) in found}
+        if not new:
+            return 0
+        arms = list(new.values())
+        values = self._check(arms, [rewards[pull] for pull in new])
+        for seq, waiting, lost in changes:
+            self._set_lease(seq, waiting, lost)
+        self._gather(arms, values, list(new))
+        return len(new)
+
+    def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
+        """As `Study.tell_arm`."""
+        study = self._study
+        if not isinstance(key, str) or not 0 < len(key) <= 200 or not key.isprintable():
+            raise ParameterError(
+                f"key == {key!r}, must be a text of 1 to 200 printable characters."
+            )
+        try:
+            index = study._index[arm]
+        except (KeyError, TypeError):
+            raise UnknownArmError(
+                f"arm {arm!r} is not one of the {self._search.n} arms of study {study.name!r}, "
+                f"such as {self._search.names[0]!r}."
+            ) from None
+        known = self._connection.execute(
+            "SELECT 1 FROM oddarm_keys WHERE study = ? AND key = ?", (study._id, key)
+        ).fetchone()
+        if known is not None:
+            return False
+        values = self._search.rewards.check(rewards).tolist()
+        if not values:
+            return False
+        self._check([index] * len(values), values)
+        self._connection.execute(
+            "INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study._id, key)
+        )
+        self._gather([index] * len(values), values, [key] * len(values))
+        return True
+
+    def _gather(self, arms: list[int], rewards: list[float], pulls: list[str]) -> None:
+        self._arms += arms
+        self._rewards += rewards
+        self._pulls += pulls
+
+    def _flush(self) -> None:
+        """Tell the search what was gathered, as one event of the log."""
+        if not self._arms:
+            return
+        study, tally = self._study, self._search.tally
+        body = {"arms": self._arms, "rewards": self._rewards, "pulls": self._pulls}
+        self._log("tell", body, study._clock())
+        study._work += _apply(self._search, "tell", body)
+        touched = sorted(set(self._arms))
+        self._connection.executemany(
+            "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
+            [(int(tally.counts[i]), float(tally.totals[i]), study._id, i) for i in touched],
+        )
+        self._arms, self._rewards, self._pulls = [], [], []
+
+    def _log(self, kind: str, body: dict[str, Any], now: float) -> int:
+        study = self._study
+        self.advanced = True
+        study._revision += 1
+        self._connection.execute(
+            "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
+            (study._id, study._revision, now, kind, _dumps(body)),
+        )
+        return study._revision
+
+    def finish(self) -> None:
+        """Write what is left to be written before the transaction is committed."""
+        self._flush()
+        if not self.advanced:
+            return
+        study, search = self._study, self._search
+        self._connection.execute(
+            "UPDATE oddarm_studies SET revision = ?, pulls = ?, verdict = ? WHERE id = ?",
+            (study._revision, search.pulls, search.verdict, study._id),
+        )
+        if study._work >= SNAPSHOT_AFTER:
+            self._connection.execute(
+                "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
+                (study._revision, _dumps(search.to_dict()), study._id),
+            )
+            study._work = 0
+
+    def _check(self, arms: list[int], rewards: Sequence[Any]) -> list[float]:
+        """Return the rewards as numbers, or raise RewardError."""
+        values: list[float] = self._search.rewards.check(rewards).tolist()
+        if len(values) != len(arms):
+            raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
+        tally = self._search.tally
+        if tally.pools is not None:
+            gathered = Counter(self._arms)
+            for arm, count in Counter(arms).items():
+                left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
+                if count > left:
+                    raise RewardError(
+                        f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
+                        f"its pool of {int(tally.pools[arm])} left: each item may be told once."
+                    )
+        return values
+
+    def _on_their_way(self, now: float) -> Counter[int]:
+        """Return how many pulls of each arm are leased; looked up only where that matters."""
+        search = self._search
+        if search.max_pulls is None and search.tally.pools is None:
+            return Counter()
+        rows = self._connection.execute(
+            "SELECT waiting FROM oddarm_leases WHERE study = ? AND expires > ?",
+            (self._study._id, now),
+        ).fetchall()
+        return Counter(arm for (waiting,) in rows for arm in json.loads(waiting).values())
+
+    def _within_pools(self, arms: list[int], on_way: Counter[int]) -> list[int]:
+        """Return the arms without those whose finite pool is on its way already."""
+        tally = self._search.tally
+        if tally.pools is None:
+            return arms
+        kept = []
+        for arm in arms:
+            if tally.counts[arm] + on_way[arm] < tally.pools[arm]:
+                on_way[arm] += 1
+                kept.append(arm)
+        return kept
+
+    def _expired(self, most: int, now: float) -> list[int]:
+        """Take up to `most` pulls back from those who let them expire; return their arms."""
+        if most < 1:
+            return []
+        rows = self._connection.execute(
+            "SELECT seq, waiting, lost FROM oddarm_leases WHERE study = ? AND expires <= ? "
+            "ORDER BY seq LIMIT ?",
+            (self._study._id, now, min(most, 1000)),
+        ).fetchall()
+        arms: list[int] = []
+        for seq, *texts in rows:
+            waiting, lost = (json.loads(text) for text in texts)
+            for position in list(waiting)[: most - len(arms)]:
+                lost[position] = waiting.pop(position)
+                arms.append(lost[position])
+            self._set_lease(seq, waiting, lost)
+        return arms
+
+    def _lease(self, seq: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the arms of an ask's untold pulls by position: those leased, and those lost."""
+        row = self._connection.execute(
+            "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ?",
+            (self._study._id, seq),
+        ).fetchone()
+        return ({}, {}) if row is None else (json.loads(row[0]), json.loads(row[1]))
+
+    def _set_lease(self, seq: int, waiting: dict[str, int], lost: dict[str, int]) -> None:
+        where = (self._study._id, seq)
+        if not waiting and not lost:
+            self._connection.execute("DELETE FROM oddarm_leases WHERE study = ? AND seq = ?", where)
+            return
+        self._connection.execute(
+            "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
+            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END WHERE study = ? AND seq = ?",
+            (_dumps(waiting), _dumps(lost), len(waiting), *where),
+        )
+
+    def _handed_out(self, seq: int, position: str) -> bool:
+        row = self._connection.execute(
+            "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
+            (self._study._id, seq),
+        ).fetchone()
+        return row is not None and int(position) < len(json.loads(row[0])["arms"])
+
+    def _parse(self, pull: str) -> tuple[int, str]:
+        """Return which ask a pull belongs to, and its position there."""
+        match = PULL_ID.fullmatch(pull) if isinstance(pull, str) else None
+        if match is None or match[1] != self._study._tag:
+            raise self._unknown(pull)
+        return int(match[2]), match[3]
+
+    def _unknown(self, pull: object) -> UnknownPullError:
+        return UnknownPullError(
+            f"pull {pull!r} was never handed out by study {self._study.name!r}: "
+            "tell the id that ask returned."
+        )
+
+
+def _apply(search: Search, kind: str, body: dict[str, Any]) -> int:
+    """Ask or tell the search as an event says; return how many updates that took."""
+    if kind == "ask":
+        if body["limit"] != 0:
+            search.ask(body["limit"])
+        return 1
+    groups: dict[int, list[float]] = {}
+    for arm, reward in zip(body["arms"], body["rewards"], strict=True):
+        groups.setdefault(arm, []).append(reward)
+    for arm, rewards in groups.items():
+        search.tell(search.names[arm], rewards)
+    return len(groups)
+
+
+def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002
+    if format == "jsonl":
+        yield from (json.dumps(tell) + "\n" for tell in tells)
+        return
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    writer.writerow(("seq", "at", "pull", "arm", "reward"))
+    for tell in tells:
+        writer.writerow(tell.values())
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+    yield line.getvalue()
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
