@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from oddarm._version import __version__
 from oddarm.bounds import BoundKind
@@ -17,7 +19,7 @@ from oddarm.errors import OddarmError, ParameterError, StateError, UnknownArmErr
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Rewards, as_rewards
-from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Run, Setting, Status, Strategy, Until, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -96,9 +98,7 @@ class Search:
             else dict(zip(self.names, range(self.n), strict=True))
         )
         self.tally = Tally(self.n, self.rewards)
-        self.run: Run = self.strategy.start(
-            Setting(self.problem, self.rewards, self.tally, self.n, bound, until, self.seed)
-        )
+        self._start({})
 
     @property
     def pulls(self) -> int:
@@ -117,6 +117,11 @@ class Search:
         """Whether there is nothing more to ask."""
         return self.run.verdict != "running" or self._left() == 0
 
+    @property
+    def errors(self) -> dict[Any, str]:
+        """The arms set aside, and why."""
+        return {self.names[i]: reason for i, reason in self._aside.items()}
+
     def ask(self, limit: int | None = None) -> list[Any]:
         """Return the arms to pull next; repeats are allowed.
 
@@ -133,17 +138,15 @@ class Search:
         left = self._left()
         if left is not None and most is not None:
             most = min(most, left)
-        arms = self.run.ask(most)[:left]
-        if self._index is None:
-            return list(arms)
-        return [self.names[i] for i in arms]
+        live = self._live_names
+        return [live[i] for i in self.run.ask(most)[:left]]
 
     def tell(self, arm: Hashable, reward: ArrayLike) -> None:
         """Report one reward of an arm, or an array of several.
 
         Rewards may come late, in batches, in any order, or for arms not asked for: all are data. A
         batch with one bad reward is refused whole. What is told after the search is done is
-        counted and changes no decision.
+        counted and changes no decision. What is told of an arm that was set aside is ignored.
 
         Raises:
             UnknownArmError: The search has no such arm.
@@ -151,25 +154,69 @@ class Search:
         """
         index = self._index_of(arm)
         values = self.rewards.check(reward)
-        if len(values) == 0:
+        if len(values) == 0 or index in self._aside:
             return
         decided = self.done
+        place = self._places[index]
         self.tally.add(index, values)
+        if self.run.tally is not self.tally:
+            self.run.tally.add(place, values)
         if not decided:
-            self.run.update(index)
+            self.run.update(place)
+
+    def set_aside(self, arm: Hashable, reason: str) -> None:
+        """Go on without an arm that cannot be pulled any more.
+
+        The run starts over on the rewards that the other arms have had. Their intervals stay at
+        δ/n and the capacity stays that of all n arms, so the promise holds for the arms that are
+        left. The arm ranks last, with the status "failed". Nothing happens if the search is done.
+
+        Args:
+            arm: Its name.
+            reason: Why, for `Result.errors`.
+
+        Raises:
+            ParameterError: Too few arms would be left for the problem.
+        """
+        index = self._index_of(arm)
+        if self.done or index in self._aside:
+            return
+        left, c = self.n - len(self._aside) - 1, self.problem.capacity(self.n)
+        if left <= 2 * c or left < 3:
+            raise ParameterError(
+                f"{left} arms are left without {arm!r}, must be >= 3 and more than twice the "
+                f"{float(c):g} that may be outliers: start a search with more arms."
+            )
+        self._start({**self._aside, index: str(reason)})
+        self.run.adopt()
+
+    def ranking(self) -> list[Any]:
+        """Return all arms as ranked now, the most outlying first."""
+        return [self.names[i] for i in self._order().tolist()]
+
+    def declared(self) -> list[Any]:
+        """Return the arms declared so far, in order."""
+        live = self._live_names
+        return [live[i] for i in self.run.declared()]
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
         low, high = self.run.bound.interval(self.tally)
+        scores = np.full(self.n, np.nan)
+        scores[self._live] = self.run.scores()
+        statuses: list[Status] = ["failed"] * self.n
+        for i, status in zip(self._live, self.run.statuses(), strict=True):
+            statuses[i] = status
         return Result.of(
             names=self.names,
-            order=self.run.order(),
-            declared=self.run.declared(),
+            order=self._order(),
+            declared=[self._live[i] for i in self.run.declared()],
             tally=self.tally,
             low=low,
             high=high,
-            scores=self.run.scores(),
-            statuses=self.run.statuses(),
+            scores=scores,
+            statuses=statuses,
+            errors=self.errors,
             verdict=self.verdict,
             problem=self.problem,
             strategy=self.strategy,
@@ -207,6 +254,7 @@ class Search:
             "until": self.until,
             "max_pulls": self.max_pulls,
             "seed": self.seed,
+            "aside": list(self._aside.items()),
             "tally": self.tally.to_dict(),
             "run": self.run.to_dict(),
         }
@@ -243,6 +291,8 @@ class Search:
                 seed=state["seed"],
             )
             search.tally.restore(state["tally"])
+            if state.get("aside"):
+                search._start({int(i): str(reason) for i, reason in state["aside"]})
             search.run.restore(state["run"])
         except OddarmError:
             raise
@@ -275,6 +325,32 @@ class Search:
 
     def __repr__(self) -> str:
         return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
+
+    def _start(self, aside: dict[int, str]) -> None:
+        """Start a run over all arms but those set aside; it knows the others by their place."""
+        live = [i for i in range(self.n) if i not in aside]
+        problem, rewards, tally = self.problem, self.rewards, self.tally
+        if aside:
+            share = len(live) / self.n
+            problem = replace(problem, delta=problem.delta * share)
+            if problem.max_outliers is None:
+                rho = 1 - problem.capacity(self.n) / len(live)  # exact, so that c stays
+                problem = replace(problem, rho=rho)  # type: ignore[arg-type]
+            if rewards.pools is not None:
+                rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
+            tally = tally.take(live)
+        self.run: Run = self.strategy.start(
+            Setting(problem, rewards, tally, len(live), self.bound, self.until, self.seed)
+        )
+        self._aside = aside
+        self._live = live
+        self._live_names = [self.names[i] for i in live]
+        self._places = {index: place for place, index in enumerate(live)}
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return all arms as ranked now, those set aside last."""
+        live = np.array(self._live, dtype=np.intp)
+        return np.concatenate([live[self.run.order()], np.array([*self._aside], dtype=np.intp)])
 
     def _left(self) -> int | None:
         return None if self.max_pulls is None else max(self.max_pulls - self.pulls, 0)

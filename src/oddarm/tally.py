@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,16 +74,23 @@ class Tally:
         self.pulls += len(rewards)
 
     def at(self, arm: int) -> Tally:
-        """Return a view of one arm alone."""
-        view = object.__new__(Tally)
-        one = slice(arm, arm + 1)
-        view.counts = self.counts[one]
-        view.totals = self.totals[one]
-        view.pulls = self.pulls
-        view.scatter = None if self.scatter is None else self.scatter[one]
-        view.pools = None if self.pools is None else self.pools[one]
-        view.drawn = None if self.drawn is None else self.drawn[:, one]
-        return view
+        """Return a view of one arm alone, with the pulls of all."""
+        return self._part(slice(arm, arm + 1), self.pulls)
+
+    def take(self, arms: Sequence[int]) -> Tally:
+        """Return a copy of some arms alone, with their pulls."""
+        index = np.array(arms, dtype=np.intp)
+        return self._part(index, int(self.counts[index].sum()))
+
+    def _part(self, index: slice | NDArray[np.intp], pulls: int) -> Tally:
+        part = object.__new__(Tally)
+        part.counts = self.counts[index]
+        part.totals = self.totals[index]
+        part.pulls = pulls
+        part.scatter = None if self.scatter is None else self.scatter[index]
+        part.pools = None if self.pools is None else self.pools[index]
+        part.drawn = None if self.drawn is None else self.drawn[:, index]
+        return part
 
     def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
         assert self.scatter is not None

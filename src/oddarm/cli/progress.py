@@ -1,50 +1,23 @@
-"""Progress bars on a terminal; nothing elsewhere."""
+"""The progress bars of the commands, on a terminal; nothing elsewhere."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
+from oddarm.progress import Shown
 from oddarm.search import Search
 
 __all__ = ["PullProgress", "SweepProgress"]
 
 
-class _Shown:
-    """A bar on standard error that is there while its block runs, if that is a terminal."""
-
-    def __init__(self, *columns: ProgressColumn) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
-        )
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.__exit__(kind, error, trace)
-
-
-class PullProgress(_Shown):
+class PullProgress(Shown):
     """Shows pulls so far and, for several runs or a budget, how much is done.
 
     Args:
@@ -79,7 +52,7 @@ class PullProgress(_Shown):
             self._bar.update(self._task, completed=runs)
 
 
-class SweepProgress(_Shown):
+class SweepProgress(Shown):
     """Shows how many cells of a sweep are done, and the time left."""
 
     def __init__(self) -> None:

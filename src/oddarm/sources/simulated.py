@@ -7,14 +7,16 @@ it had never stopped. Each arm is a SplitMix64 stream with an increment of its o
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oddarm.errors import ParameterError
+from oddarm.errors import ParameterError, UnknownArmError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian, as_rewards
+from oddarm.sources.base import Source
 
 __all__ = ["SimulatedArms", "streams", "uniforms"]
 
@@ -49,8 +51,8 @@ def uniforms(start: np.uint64, increment: np.uint64, first: int, count: int) -> 
     return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
-class SimulatedArms:
-    """Arms with known means, for experiments.
+class SimulatedArms(Source):
+    """Arms with known means, for experiments; they are named 0, 1, 2 and so on.
 
     Args:
         means: The mean of each arm.
@@ -67,6 +69,8 @@ class SimulatedArms:
         array([1., 1., 1., 1., 1., 1., 1., 1.])
     """
 
+    local: ClassVar[bool] = True
+
     def __init__(
         self,
         means: ArrayLike,
@@ -74,7 +78,7 @@ class SimulatedArms:
         seed: int = 0,
         shape: Literal["bernoulli"] | None = None,
     ) -> None:
-        self.rewards = as_rewards(rewards)
+        self._rewards = as_rewards(rewards)
         if shape not in (None, "bernoulli"):
             raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
         self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
@@ -102,11 +106,37 @@ class SimulatedArms:
         self.starts, self.increments = streams(self.seed, len(self.means))
         self.drawn = np.zeros(len(self.means), dtype=np.int64)
 
+    @property
+    def arms(self) -> range:
+        """The numbers of the arms."""
+        return range(len(self.means))
+
+    @property
+    def rewards(self) -> Rewards:
+        """What a reward may be."""
+        return self._rewards
+
     def draw(self, arm: int, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm."""
+        self._check(arm)
         u = uniforms(self.starts[arm], self.increments[arm], int(self.drawn[arm]), count)
         self.drawn[arm] += count
         return self._shape(u, float(self.means[arm]))
+
+    def seek(self, arm: int, drawn: int) -> None:
+        """Let the next reward be number `drawn` of the arm's stream."""
+        self._check(arm)
+        self.drawn[arm] = drawn
+
+    def _check(self, arm: int) -> None:
+        try:
+            known = 0 <= operator.index(arm) < len(self.means)
+        except TypeError:
+            known = False
+        if not known:
+            raise UnknownArmError(
+                f"arm {arm!r}, must be a whole number from 0 to {len(self.means) - 1}."
+            )
 
     def _shape(self, u: Floats, mean: float) -> Floats:
         model = self.rewards

@@ -26,7 +26,7 @@ __all__ = ["Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
 
 Until = Literal["ranked", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
-Status = Literal["outlier", "normal", "undecided"]
+Status = Literal["outlier", "normal", "undecided", "failed"]
 Floats = NDArray[np.float64]
 
 
@@ -72,6 +72,11 @@ class Run(ABC):
     @abstractmethod
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
+
+    def adopt(self) -> None:
+        """Take note of the rewards that the tally had when the run began."""
+        for arm in np.flatnonzero(self.tally.counts).tolist():
+            self.update(arm)
 
     @abstractmethod
     def declared(self) -> list[int]:

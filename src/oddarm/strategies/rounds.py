@@ -115,6 +115,12 @@ class RoundRun(Run):
         if self.verdict == "running" and pools is not None and (self.tally.counts == pools).all():
             self.finish(self.estimate())
 
+    def adopt(self) -> None:
+        """Ask once for the arms without a reward, then go on in rounds."""
+        self.started = self.setting.n
+        self.queue = np.flatnonzero(self.tally.counts == 0).tolist()
+        super().adopt()
+
     def declared(self) -> list[int]:
         """Return the arms declared, in order; empty until the run is over."""
         return list(self.answer)

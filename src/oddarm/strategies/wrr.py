@@ -84,6 +84,11 @@ class WRRRun(SigmaRun):
         self.quota[self.position] += self.weight
         return [self.position]
 
+    def adopt(self) -> None:
+        """Let each arm have had the quota that it used."""
+        self.quota[:] = self.tally.counts
+        super().adopt()
+
     def decide(self, arm: int) -> None:
         """Stop when no arm is active."""
         del arm

@@ -1,0 +1,109 @@
+"""What a source of rewards is: it draws rewards of an arm, may be finite, and may fail.
+
+A source knows nothing of the algorithm: no ε, no δ, no verdicts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+
+from oddarm.errors import SourceError, UnknownArmError
+from oddarm.rewards import Rewards
+
+__all__ = ["Job", "Source", "position"]
+
+Job = Callable[[], Any]
+"""Draws what was set aside for it when called: rewards, or an awaitable of them."""
+
+
+class Source(ABC):
+    """Arms, what their rewards may be, and a way to draw them.
+
+    A user's own source needs `arms`, `rewards` and `draw`. One whose rewards are drawn elsewhere
+    (in threads, processes or on a cluster) and which must not draw an item twice overrides `job`
+    too: `job` is called by the runner alone, one at a time, and picks the items; the job that it
+    returns may run anywhere, more than once if a worker dies, and gives the same items' rewards.
+    One whose rewards have an order (a finite one, or one with a seed) overrides `seek`, so that
+    searches can be resumed. `oddarm.testing.check_source` checks all that.
+
+    Example:
+        >>> import random, oddarm
+        >>> class Dice(oddarm.sources.Source):
+        ...     arms = ("red", "blue", "green", "black")
+        ...     rewards = oddarm.rewards.Bounded(minimum=1, maximum=6)
+        ...     rng = random.Random(1)
+        ...     def draw(self, arm, count=1):
+        ...         faces = range(5, 7) if arm == "green" else range(1, 4)
+        ...         return [self.rng.choice(faces) for _ in range(count)]
+        >>> oddarm.find(Dice(), max_outliers=1).outliers
+        ['green']
+    """
+
+    local: ClassVar[bool] = False
+    """Whether drawing is so cheap that the runner draws in large batches, in its own thread."""
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether jobs return awaitables, to be run by asyncio."""
+        return False
+
+    @property
+    @abstractmethod
+    def arms(self) -> Sequence[Hashable]:
+        """The names of the arms."""
+
+    @property
+    @abstractmethod
+    def rewards(self) -> Rewards:
+        """What a reward may be; its `pools` are the arms' sizes if the source is finite."""
+
+    @abstractmethod
+    def draw(self, arm: Any, count: int = 1) -> ArrayLike:
+        """Return the next `count` rewards of an arm; fewer only if a finite arm has no more."""
+
+    def job(self, arm: Any, count: int = 1) -> Job:
+        """Return a call that draws the next `count` rewards of an arm."""
+        return partial(self.draw, arm, count)
+
+    def seek(self, arm: Any, drawn: int) -> None:
+        """Go on with an arm as if exactly `drawn` of its rewards had been drawn.
+
+        The default suits endless sources whose rewards have no order: there is nothing to do.
+        """
+        if self.rewards.pools is not None:
+            raise SourceError(
+                f"a search cannot be resumed on {type(self).__name__}, which cannot go to reward "
+                f"{drawn} of arm {arm!r}: give it a method seek(arm, drawn)."
+            )
+
+    def close(self) -> None:  # noqa: B027 - many sources have nothing to let go of
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def position(positions: Mapping[Any, int], arm: Any) -> int:
+    """Return the position of an arm, or raise UnknownArmError."""
+    try:
+        return positions[arm]
+    except (KeyError, TypeError):
+        some = next(iter(positions), None)
+        raise UnknownArmError(
+            f"arm {arm!r} is not one of the {len(positions)} arms of this source, "
+            f"such as {some!r}: name it as the source does."
+        ) from None

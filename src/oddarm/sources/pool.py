@@ -1,0 +1,105 @@
+"""Items that are dear to judge: drawn without replacement, each at most once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.errors import ParameterError
+from oddarm.rewards import Rewards, as_rewards
+from oddarm.sources.base import Job, Source, position
+from oddarm.sources.function import is_async
+
+__all__ = ["PoolSource"]
+
+
+class PoolSource(Source):
+    """A finite pool of items for each arm, and a function that scores one item.
+
+    Items are drawn without replacement, in a random order of each arm's own. An item is scored
+    again only if scoring it failed. A search on pools always ends: an arm whose items have all
+    been scored is known exactly.
+
+    Args:
+        items: For each arm, its items.
+        score: Returns the reward of an item; a function or a coroutine function.
+        rewards: What a reward may be, as for `Search`; the sizes of the pools are added.
+        seed: Of the random orders; a whole number ≥ 0.
+
+    Example:
+        >>> answers = {"terse": ["ok", "no"], "wordy": ["well, yes", "it depends", "perhaps so"]}
+        >>> pool = PoolSource(answers, score=len, rewards=(0, 20))
+        >>> sorted(pool.draw("wordy", count=3).tolist()), pool.draw("wordy")
+        ([9.0, 10.0, 10.0], array([], dtype=float64))
+    """
+
+    def __init__(
+        self,
+        items: Mapping[Any, Sequence[Any]],
+        score: Callable[[Any], Any],
+        rewards: str | Sequence[float] | Rewards = "bernoulli",
+        seed: int = 0,
+    ) -> None:
+        if not callable(score):
+            raise ParameterError(f"score == {score!r}, must be a function that scores an item.")
+        self.score = score
+        self.seed = seed
+        self._async = is_async(score)
+        self._arms = list(items)
+        self._positions = {arm: i for i, arm in enumerate(self._arms)}
+        self._items = list(items.values())
+        for arm, pool in items.items():
+            if len(pool) == 0:
+                raise ParameterError(f"arm {arm!r} has no items, must have >= 1: leave it out.")
+        self._rewards = replace(as_rewards(rewards), pools=tuple(map(len, self._items)))
+        self._orders: dict[int, NDArray[np.int64]] = {}
+        self._drawn = [0] * len(self._arms)
+
+    @property
+    def arms(self) -> Sequence[Hashable]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
+    def rewards(self) -> Rewards:
+        """What a reward may be, and how many items each arm has."""
+        return self._rewards
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether `score` is a coroutine function."""
+        return self._async
+
+    def draw(self, arm: Any, count: int = 1) -> NDArray[np.float64]:
+        """Score the next `count` items; a coroutine function in an event loop of its own."""
+        drawn = self.job(arm, count)()
+        return np.asarray(asyncio.run(drawn) if self._async else drawn, dtype=np.float64)
+
+    def job(self, arm: Any, count: int = 1) -> Job:
+        """Pick the next `count` items and return a call that scores them."""
+        i = position(self._positions, arm)
+        pool = self._items[i]
+        if i not in self._orders:
+            self._orders[i] = np.random.default_rng([self.seed, i]).permutation(len(pool))
+        first = self._drawn[i]
+        chosen = [pool[k] for k in self._orders[i][first : first + count].tolist()]
+        self._drawn[i] += len(chosen)
+        return partial(_await_scores if self._async else _scores, self.score, chosen)
+
+    def seek(self, arm: Any, drawn: int) -> None:
+        """Let the next item be number `drawn` of the arm's order."""
+        self._drawn[position(self._positions, arm)] = drawn
+
+
+def _scores(score: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    return [score(item) for item in items]
+
+
+async def _await_scores(score: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    return [await score(item) for item in items]

@@ -1,0 +1,164 @@
+"""Rewards that are known already, drawn again: to replay a log, or to try out a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace as changed
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oddarm.checks import whole_number
+from oddarm.errors import ParameterError, RewardError
+from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.sources.base import Source, position
+from oddarm.sources.simulated import streams, uniforms
+
+__all__ = ["RecordedSource"]
+
+Floats = NDArray[np.float64]
+
+
+class RecordedSource(Source):
+    """Recorded rewards of each arm, in a random order of each arm's own.
+
+    Without replacement, an arm is a finite pool and each reward is drawn once. With replacement,
+    it is endless and its mean is that of what was recorded.
+
+    Args:
+        recorded: For each arm, its rewards.
+        replace: Whether to draw with replacement.
+        rewards: What a reward may be, as for `Search`; the sizes of the pools are added if they
+            are finite.
+        seed: Of the random orders; a whole number ≥ 0.
+
+    Example:
+        >>> log = RecordedSource({"a": [0, 1, 1], "b": [0, 0, 1], "c": [1, 0, 0]})
+        >>> sorted(log.draw("a", count=5).tolist())
+        [0.0, 1.0, 1.0]
+        >>> RecordedSource({"a": [0, 1, 1]}, replace=True).draw("a", count=5).size
+        5
+    """
+
+    local: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        recorded: Mapping[Any, ArrayLike],
+        replace: bool = False,
+        rewards: str | Sequence[float] | Rewards = "bernoulli",
+        seed: int = 0,
+    ) -> None:
+        model = as_rewards(rewards)
+        pools: dict[Any, _Rewards] = {}
+        for arm, values in recorded.items():
+            try:
+                pools[arm] = _Rewards(model.check(values).copy())
+            except RewardError as error:
+                raise RewardError(f"arm {arm!r}: {error}") from None
+        self._set_up(pools, replace, model, seed)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[Any, tuple[int, int]], replace: bool = False, seed: int = 0
+    ) -> Self:
+        """Return the source of 0/1 rewards of which only their number and sum are known.
+
+        Args:
+            counts: For each arm, how many rewards were recorded and how many of them were 1.
+            replace: Whether to draw with replacement.
+            seed: Of the random orders.
+
+        Example:
+            >>> clicks = RecordedSource.from_counts({"ad-1": (20_000, 35), "ad-2": (9_000, 410)})
+            >>> int(clicks.draw("ad-2", count=9_000).sum())
+            410
+        """
+        pools: dict[Any, _Counted] = {}
+        for arm, (size, ones) in counts.items():
+            if not 0 <= whole_number("ones", ones, 0) <= whole_number("size", size, 0):
+                raise ParameterError(
+                    f"arm {arm!r} has {ones} ones among {size} rewards, must be at most as many."
+                )
+            pools[arm] = _Counted(int(size), int(ones))
+        source = cls.__new__(cls)
+        source._set_up(pools, replace, Bernoulli(), seed)
+        return source
+
+    def _set_up(
+        self, pools: Mapping[Any, _Rewards | _Counted], replace: bool, model: Rewards, seed: int
+    ) -> None:
+        for arm, pool in pools.items():
+            if pool.size == 0:
+                raise ParameterError(f"arm {arm!r} has no rewards, must have >= 1: leave it out.")
+        self.replace = replace
+        self.seed = seed
+        self._arms = list(pools)
+        self._positions = {arm: i for i, arm in enumerate(self._arms)}
+        self._pools = list(pools.values())
+        sizes = None if replace else tuple(pool.size for pool in self._pools)
+        self._rewards = changed(model, pools=sizes)
+        self._shuffled: dict[int, NDArray[Any]] = {}
+        self._starts, self._increments = streams(seed, len(pools))
+        self._drawn = [0] * len(pools)
+
+    @property
+    def arms(self) -> Sequence[Hashable]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
+    def rewards(self) -> Rewards:
+        """What a reward may be, and how many each arm has if they are not put back."""
+        return self._rewards
+
+    def draw(self, arm: Any, count: int = 1) -> Floats:
+        """Return the next `count` rewards of an arm; without replacement, as many as are left."""
+        i = position(self._positions, arm)
+        pool, first = self._pools[i], self._drawn[i]
+        if self.replace:
+            u = uniforms(self._starts[i], self._increments[i], first, count)
+            values = pool.at((u * pool.size).astype(np.int64))
+        else:
+            if i not in self._shuffled:
+                self._shuffled[i] = pool.shuffled(np.random.default_rng([self.seed, i]))
+            values = self._shuffled[i][first : first + count]
+        self._drawn[i] += len(values)
+        return values.astype(np.float64)
+
+    def seek(self, arm: Any, drawn: int) -> None:
+        """Let the next reward be number `drawn` of the arm's order."""
+        self._drawn[position(self._positions, arm)] = drawn
+
+
+class _Rewards:
+    """The recorded rewards of an arm."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+        self.size = len(values)
+
+    def at(self, index: NDArray[np.int64]) -> Floats:
+        return self.values[index]
+
+    def shuffled(self, rng: np.random.Generator) -> Floats:
+        rng.shuffle(self.values)  # they are ours
+        return self.values
+
+
+class _Counted:
+    """The rewards of an arm by their number and how many are 1; a byte each once shuffled."""
+
+    def __init__(self, size: int, ones: int) -> None:
+        self.size = size
+        self.ones = ones
+
+    def at(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return index < self.ones
+
+    def shuffled(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        values = np.zeros(self.size, dtype=bool)
+        values[: self.ones] = True
+        rng.shuffle(values)
+        return values
