@@ -20,7 +20,7 @@ def test_text(result):
     """A sentence first, then a table of all arms."""
     text = str(result)
     assert text.startswith("1 of 10 arms was the first to separate, above the rest, after ")
-    assert "wrong with probability at most 0.1" in text
+    assert "wrong with probability at most 10 %" in text
     lines = text.split("\n\n")[1].splitlines()
     assert lines[0].split() == ["rank", "arm", "pulls", "mean", "low", "high", "status"]
     assert lines[1].split()[:2] == ["1", "j"]

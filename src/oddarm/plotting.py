@@ -1,13 +1,16 @@
-"""The picture of a result: every arm's interval on one axis."""
+"""The picture of a result: every arm's interval on one axis, and the gap around the outliers."""
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.errors import MissingExtraError
+from oddarm.gaps import certified_cuts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,14 +20,31 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "plot_intervals"]
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the markers differ as well.
-COLOURS = {"outlier": "#D55E00", "normal": "#0072B2", "undecided": "#7F7F7F"}
-MARKERS = {"outlier": "D", "normal": "o", "undecided": "s"}
+COLOURS = {"outlier": "#D55E00", "normal": "#0072B2", "undecided": "#7F7F7F", "failed": "#CC79A7"}
+MARKERS = {"outlier": "D", "normal": "o", "undecided": "s", "failed": "X"}
+NEXT_COMMUNITY = "#56B4E9"
+"""The colour of every second community of normal arms."""
+
+MOST_NAMED = 60
+MOST_COMMUNITIES = 8
+"""With more, they are single arms known exactly, and telling them apart says nothing."""
+MOST_VECTORS = 500
 
 
 def plot_intervals(
-    result: Result, *, path: str | Path | None = None, ax: Axes | None = None
+    result: Result, *, path: str | Path | None = None, ax: Axes | None = None, width: float = 7.5
 ) -> Axes:
-    """Draw the arms by ascending mean, with their intervals, coloured by status."""
+    """Draw the arms by ascending mean, with their intervals, coloured by status.
+
+    Arms whose intervals overlap form communities; every second one of normal arms is drawn in a
+    lighter blue. The space between outliers and the others that no interval reaches is shaded.
+
+    Args:
+        result: What to draw.
+        path: A file to write.
+        ax: Axes to draw on, in place of a new figure.
+        width: The width of a new figure in inches.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -32,9 +52,9 @@ def plot_intervals(
         raise MissingExtraError("matplotlib", "plot", "a plot") from None
 
     n = len(result.names)
-    named = n <= 60
     if ax is None:
-        figure = Figure(figsize=(7.5, float(np.clip(0.9 + 0.2 * n, 3.0, 12.0))), layout="tight")
+        height = float(np.clip(1.4 + 0.19 * n, 3.0, 9.0))
+        figure = Figure(figsize=(width, height), layout="tight")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
 
@@ -43,33 +63,84 @@ def plot_intervals(
     place = np.empty(n, dtype=np.intp)
     place[order] = np.arange(n)
     statuses = np.array(result.statuses)
-    size = float(np.clip(400 / n, 1.0, 5.0))
-    for status in ("normal", "undecided", "outlier"):
-        mine = np.flatnonzero(statuses == status)
-        if not len(mine):
-            continue
-        colour = COLOURS[status]
-        ax.hlines(
-            place[mine], result.low[mine], result.high[mine], color=colour, lw=max(size / 2.5, 0.6)
-        )
-        ax.plot(
-            means[mine], place[mine], MARKERS[status], color=colour, ms=size,
-            label=f"{status} ({len(mine)})",
-        )  # fmt: skip
-    if named:
-        ax.set_yticks(range(n), [str(result.names[i]) for i in order], fontsize=8)
-    else:
-        declared = np.flatnonzero(statuses == "outlier")[:25]
-        ax.set_yticks(place[declared], [str(result.names[i]) for i in declared], fontsize=8)
-        ax.set_ylabel(f"{n:,} arms by mean")
+    community = _communities(result)
+    _shade_gaps(ax, result, community, statuses == "outlier")
+
+    size = float(np.clip(400 / n, 1.5, 5.0))
+    second = (community % 2 == 1) & (community.max() < MOST_COMMUNITIES)
+    for status in ("failed", "normal", "undecided", "outlier"):
+        mine = statuses == status
+        shades = [(mine, COLOURS[status])]
+        if status == "normal":
+            shades = [(mine & ~second, COLOURS[status]), (mine & second, NEXT_COMMUNITY)]
+        label: str | None = f"{status} ({mine.sum():,})"
+        for chosen, colour in shades:
+            arms = np.flatnonzero(chosen)
+            if not len(arms):
+                continue
+            grown = 1.0 if status != "outlier" else max(1.0, 4 / size)
+            ax.hlines(
+                place[arms], result.low[arms], result.high[arms], color=colour,
+                lw=max(size / 2.5, 0.6) * grown, rasterized=n > MOST_VECTORS,
+            )  # fmt: skip
+            ax.plot(
+                means[arms], place[arms], MARKERS[status], color=colour, ms=size * grown,
+                label=label, rasterized=n > MOST_VECTORS,
+            )  # fmt: skip
+            label = None
+    named = order if n <= MOST_NAMED else _apart(order[statuses[order] == "outlier"], place, n)
+    ax.set_yticks(place[named], [_short(result.names[i]) for i in named], fontsize=8)
+    if n > MOST_NAMED:
+        ax.set_ylabel(f"{n:,} {result.nouns[0]} by mean")
     ax.set_ylim(-1, n)
     ax.set_xlabel("mean reward, with its confidence interval")
-    ax.set_title(
-        result.summary.split(". ")[0].rstrip(".") + ".", fontsize=10, loc="left", wrap=True
-    )
+    title = result.summary.split(". ")[0].rstrip(".") + "."
+    ax.set_title(textwrap.fill(title, int(11 * width)), fontsize=10, loc="left")
     ax.legend(loc="best", frameon=False, fontsize=8)
     ax.grid(axis="x", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     if path is not None:
         ax.get_figure(root=True).savefig(path, dpi=150)  # type: ignore[union-attr]
     return ax
+
+
+def _communities(result: Result) -> NDArray[np.intp]:
+    """Return the number of each arm's community, from 0 for the lowest; -1 if it was set aside."""
+    found = np.full(len(result.names), -1, dtype=np.intp)
+    taken = np.flatnonzero(np.array(result.statuses) != "failed")
+    low, high = result.low[taken], result.high[taken]
+    starts = np.zeros(len(taken), dtype=np.intp)
+    starts[[cut.below for cut in certified_cuts(low, high)]] = 1
+    found[taken[np.argsort(low, kind="stable")]] = np.cumsum(starts)
+    return found
+
+
+def _shade_gaps(
+    ax: Axes, result: Result, community: NDArray[np.intp], outlier: NDArray[np.bool_]
+) -> None:
+    """Shade the space between a community with outliers and a neighbouring one without."""
+    odd = [bool(outlier[community == k].any()) for k in range(int(community.max()) + 1)]
+    for k in range(len(odd) - 1):
+        if odd[k] != odd[k + 1]:
+            below, above = community == k, community == k + 1
+            left, right = result.high[below].max(), result.low[above].min()
+            ax.axvspan(left, right, color=COLOURS["outlier"], alpha=0.13, lw=0)
+            ax.annotate(
+                f"gap {right - left:.2g}", ((left + right) / 2, 1), (0, 2),
+                xycoords=("data", "axes fraction"), textcoords="offset points",
+                ha="center", va="bottom", fontsize=8, color=COLOURS["outlier"],
+            )  # fmt: skip
+
+
+def _apart(arms: NDArray[np.intp], place: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Return those of the arms, by ascending place, whose names do not run into each other."""
+    chosen: list[int] = []
+    for arm in arms.tolist():
+        if not chosen or place[arm] - place[chosen[-1]] >= 0.018 * n:
+            chosen.append(arm)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _short(name: object) -> str:
+    text = str(name).replace("$", r"\$")  # matplotlib reads mathematics between two of them
+    return text if len(text) <= 28 else text[:27] + "…"

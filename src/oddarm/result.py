@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ class ArmRow:
         high: Upper end.
         score: The strategy's own score (for GOLD: S, the round in which it was set apart); None
             if it has none.
-        status: "outlier", "normal" or "undecided".
+        status: "outlier", "normal", "undecided", or "failed" if it was set aside.
     """
 
     arm: Any
@@ -65,6 +65,8 @@ class Result:
         provenance: Version, parameters, seed, bound, and whether δ is proved for them.
         rank: Rank of each arm, in the order of the arms.
         counts, means, low, high, scores, statuses: Per arm, in the order of the arms.
+        errors: Why each arm was set aside that was.
+        nouns: What arms and pulls are called, in the plural, where the result is shown.
     """
 
     names: Sequence[Any]
@@ -82,6 +84,8 @@ class Result:
     statuses: Sequence[Status]
     problem: Problem
     strategy: Strategy
+    errors: dict[Any, str] = field(default_factory=dict)
+    nouns: tuple[str, str] = ("arms", "pulls")
 
     @classmethod
     def of(
@@ -95,6 +99,7 @@ class Result:
         high: Floats,
         scores: Floats,
         statuses: Sequence[Status],
+        errors: dict[Any, str],
         verdict: Verdict,
         problem: Problem,
         strategy: Strategy,
@@ -117,6 +122,7 @@ class Result:
             high=high,
             scores=scores,
             statuses=statuses,
+            errors=errors,
             problem=problem,
             strategy=strategy,
         )
@@ -152,32 +158,55 @@ class Result:
         """1 for a declared outlier and 0 for any other arm, in the order of the arms."""
         return np.array([status == "outlier" for status in self.statuses], dtype=np.int64)
 
+    def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Result:
+        """Return the same result, spoken of in other words, such as "routes" and "rows"."""
+        return replace(self, nouns=(arms, pulls))
+
+    @property
+    def cost(self) -> str:
+        """The pulls in words; of how many, if every arm is a finite pool."""
+        pools = self.provenance["rewards"]["pools"]
+        of = "" if pools is None else f" of {sum(pools):,}"
+        return f"{self.pulls:,}{of} {self.nouns[1]}"
+
     @property
     def summary(self) -> str:
-        """The answer in a sentence or two."""
-        n, found = len(self.names), len(self.outliers)
-        cost = f"{self.pulls:,} pulls"
+        """The answer in a sentence or two, and how many arms were set aside, if any were."""
+        if not self.errors:
+            return self._answer
+        were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
+        return f"{self._answer} {were} set aside after errors."
+
+    @property
+    def _answer(self) -> str:
+        found = len(self.outliers)
+        of_all = f"of {len(self.names):,} {self.nouns[0]}"
         if self.verdict == "running":
-            return f"Not done: {found} of {n} arms set apart so far, after {cost}."
+            return f"Not done: {found} {of_all} set apart so far, after {self.cost}."
         if self.verdict == "budget":
-            return f"The budget ended first: {found} of {n} arms set apart after {cost}."
+            return f"The budget ended first: {found} {of_all} set apart after {self.cost}."
         if self.verdict == "none":
-            return f"No outliers among {n} arms, found with {cost}; {self._sureness}."
+            return f"None {of_all} stands apart; found with {self.cost}; {self._sureness}."
         if self.verdict == "confirmed":
             stand = "stands" if found == 1 else "stand"
             return (
-                f"{found} of {n} arms {stand} apart, {self.side} the rest, "
-                f"found with {cost}; {self._sureness}."
+                f"{found} {of_all} {stand} apart, {self.side} the rest; "
+                f"found with {self.cost}; {self._sureness}."
             )
-        headline = self.strategy.headline(found, n, self.side)
+        # Strategies speak of "arms".
+        headline = self.strategy.headline(found, len(self.names), self.side)
+        headline = headline.replace(f"of {len(self.names)} arms", of_all, 1)
         promise = self.strategy.promise
-        return f"{headline}, after {cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
+        return (
+            f"{headline}, after {self.cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
+        )
 
     @property
     def side(self) -> str:
         """Where the declared arms lie: "above", "below", "in between" or "above and below"."""
         declared = self.labels_ == 1
-        mine, rest = self.means[declared], self.means[~declared]
+        failed = np.array([status == "failed" for status in self.statuses])
+        mine, rest = self.means[declared], self.means[~declared & ~failed]
         rest = rest[~np.isnan(rest)]
         if not len(mine) or not len(rest):
             return "apart from"
@@ -190,9 +219,9 @@ class Result:
     @property
     def _sureness(self) -> str:
         if self.provenance["delta_proved"]:
-            return f"wrong with probability at most {self.problem.delta:.3g}"
+            return f"wrong with probability at most {100 * self.problem.delta:.3g} %"
         return (
-            f"meant to be wrong with probability at most {self.problem.delta:.3g}, "
+            f"meant to be wrong with probability at most {100 * self.problem.delta:.3g} %, "
             f"which is not proved: {self.provenance['delta_reason']}"
         )
 
@@ -204,6 +233,7 @@ class Result:
             "pulls": self.pulls,
             "outliers": self.outliers,
             "ranking": self.ranking,
+            "errors": [{"arm": arm, "error": reason} for arm, reason in self.errors.items()],
             "arms": [
                 {**asdict(row), "low": _number(row.low), "high": _number(row.high)}
                 for row in self.arms
@@ -224,27 +254,55 @@ class Result:
         return pd.DataFrame([asdict(row) for row in self.arms])
 
     def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw each arm's interval, coloured by status, and write it to `path` if given."""
+        """Draw each arm's interval by ascending mean, coloured by status, and the gap.
+
+        Args:
+            path: Where to write it, if anywhere: .png, .svg, .pdf, or .html for a page that holds
+                the sentence and the table as well.
+            ax: Axes to draw on, in place of a new figure.
+        """
         from oddarm.plotting import plot_intervals
 
+        if path is not None and Path(path).suffix.lower() in (".html", ".htm"):
+            Path(path).write_text(self.to_html(), encoding="utf-8")
+            path = None
         return plot_intervals(self, path=path, ax=ax)
 
-    def table(self, most: int = 20) -> str:
-        """Return the first `most` arms by rank as a text table."""
-        header = ("rank", "arm", "pulls", "mean", "low", "high", "status")
-        cells = [header, *(self._cells(row) for row in self.arms[:most])]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(header))]
-        left = {1, 6}
+    def to_html(self) -> str:
+        """Return one page that needs no other file: sentence, plot, table, parameters."""
+        from oddarm.page import result_page
+
+        return result_page(self)
+
+    def table(self, most: int = 20, *, width: int | None = None) -> str:
+        """Return the first `most` arms by rank as a text table.
+
+        Args:
+            most: How many arms to show.
+            width: The most characters of a line. Names are shortened to fit; if that is not
+                enough, the ends of the intervals are left out.
+        """
+        rows = self.arms[:most]
+        cells = [self.columns, *(self.cells(row) for row in rows)]
+        if width is not None:
+            cells = _fit(cells, width)
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        left = {1, len(widths) - 1}
         lines = [
             "  ".join(
-                text.ljust(width) if k in left else text.rjust(width)
-                for k, (text, width) in enumerate(zip(line, widths, strict=True))
+                text.ljust(wide) if k in left else text.rjust(wide)
+                for k, (text, wide) in enumerate(zip(line, widths, strict=True))
             ).rstrip()
             for line in cells
         ]
         if len(self.arms) > most:
-            lines.append(f"… and {len(self.arms) - most:,} more arms")
+            lines.append(f"… and {len(self.arms) - most:,} more {self.nouns[0]}")
         return "\n".join(lines)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of the table."""
+        return ("rank", "arm", self.nouns[1], "mean", "low", "high", "status")
 
     @cached_property
     def _decimals(self) -> int:
@@ -254,7 +312,9 @@ class Result:
         typical = float(np.median(widths)) if len(widths) else 1.0
         return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 
-    def _cells(self, row: ArmRow) -> tuple[str, ...]:
+    def cells(self, row: ArmRow) -> tuple[str, ...]:
+        """Return one row of the table as text."""
+
         def digits(value: float | None) -> str:
             return "-" if value is None else f"{value:.{self._decimals}f}"
 
@@ -279,14 +339,27 @@ class Result:
     def _repr_html_(self) -> str:
         from html import escape
 
-        header = "".join(
-            f"<th>{name}</th>" for name in ("rank", "arm", "pulls", "mean", "low", "high", "status")
-        )
+        header = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self._cells(row)) + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row)) + "</tr>"
             for row in self.arms[:20]
         )
         return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
+
+
+def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Return the table with names shortened, and if need be intervals left out, to fit."""
+    least = 8
+    columns = enumerate(zip(*cells, strict=True))
+    others = sum(2 + max(map(len, column)) for k, column in columns if k != 1)
+    if width - others < least and len(cells[0]) == 7:
+        return _fit([(*line[:4], line[6]) for line in cells], width)
+    most = max(width - others, least)
+    return [(line[0], _shortened(line[1], most), *line[2:]) for line in cells]
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _number(value: float) -> float | None:
