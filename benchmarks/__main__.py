@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
-from benchmarks import strategies, yahoo
+from benchmarks import strategies, tables, yahoo
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
@@ -78,3 +78,4 @@ if __name__ == "__main__":
     gold()
     strategies.run()
     yahoo.run()
+    tables.run()

@@ -1,5 +1,18 @@
 """Where rewards come from."""
 
+from oddarm.sources.base import Job, Source
+from oddarm.sources.function import FunctionSource
+from oddarm.sources.pool import PoolSource
+from oddarm.sources.recorded import RecordedSource
 from oddarm.sources.simulated import SimulatedArms
+from oddarm.sources.table import TableSource
 
-__all__ = ["SimulatedArms"]
+__all__ = [
+    "FunctionSource",
+    "Job",
+    "PoolSource",
+    "RecordedSource",
+    "SimulatedArms",
+    "Source",
+    "TableSource",
+]

@@ -1,0 +1,265 @@
+"""Files, frames and DuckDB databases, shuffled and read by DuckDB.
+
+The arms and rewards are copied once, ordered by the arm and a hash of the row's number and the
+seed, into a temporary table whose row numbers are then an index. DuckDB sorts within its memory
+limit and spills the rest to a temporary folder. The data itself is only read.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oddarm.errors import MissingExtraError, SourceError
+from oddarm.sources.table_rows import Floats, Pick, ShuffledRows, identifier, sentence
+
+__all__ = ["DATABASES", "READERS", "DuckRows", "open_database", "open_file", "open_frame"]
+
+DATABASES = (".duckdb", ".ddb", ".db")
+# Types are told from the whole file: told from its first rows, a later 0.5 would be read as 1.
+# Rows that cannot be read are kept apart (CSV) or are empty (JSON), so that they can be named.
+_CSV = "read_csv({path}, header=true, sample_size=-1, store_rejects=true, types={{{arms}}})"
+_JSON = "read_json({path}, format='newline_delimited', sample_size=-1, ignore_errors=true)"
+READERS = {
+    ".csv": _CSV,
+    ".tsv": _CSV,
+    ".parquet": "read_parquet({path})",
+    ".jsonl": _JSON,
+    ".ndjson": _JSON,
+}
+_NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
+_TEXT = re.compile(r"VARCHAR|JSON|ENUM.*")
+
+
+class DuckRows(ShuffledRows):
+    """Rows that DuckDB has put in a random order.
+
+    Args:
+        name: What the table is called in messages.
+        pick: What to take from it.
+        connection: A connection of its own, in which the data can be read.
+        data: The data as SQL, to stand after FROM; it is read once.
+    """
+
+    def __init__(self, name: str, pick: Pick, connection: Connection, data: str) -> None:
+        super().__init__(name, pick)
+        self._connection = connection
+        self._unread: list[Any] = []
+        try:
+            self._select(data)
+            self._refuse_bad_rows()
+            self._group()
+            self._shuffle()
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, arm: int, first: int, count: int) -> Floats:
+        """Return a range of an arm's rewards, by row numbers."""
+        start = self._starts[arm] + first
+        query = "SELECT reward FROM temp.shuffled WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+        rewards: Floats = self._connection.fetch_numpy(query, [start, start + count])
+        return rewards
+
+    def close(self) -> None:
+        """Close the connection and remove the temporary folder."""
+        self._connection.close()
+
+    def _select(self, data: str) -> None:
+        """Make `picked`: the number of each row, the columns of the arm, and the reward."""
+        if data.startswith(("read_csv", "read_json")):
+            self._sql(f"CREATE TEMP TABLE data AS FROM {data}")  # telling its types takes long
+            if data.startswith("read_csv"):
+                self._unread = self._rejects()
+            data = "temp.data"
+        columns = [row[0] for row in self._sql(f"DESCRIBE FROM {data}")]
+        self._check_columns(columns)
+        reward, number = self._reward(data, columns)
+        arms = ", ".join(
+            f"{identifier(column)} AS {key}"
+            for column, key in zip(self.pick.arm, self.pick.keys, strict=True)
+        )
+        self._sql(
+            f"CREATE TEMP TABLE picked AS SELECT oddarm_row AS number, {arms}, "
+            f"{reward if self._text else 'NULL'} AS raw, {number} AS reward "
+            f"FROM (SELECT row_number() OVER () AS oddarm_row, * FROM {data}) "
+            f"WHERE {self.pick.condition}"
+        )
+        self._sql("DROP TABLE IF EXISTS temp.data")
+
+    def _reward(self, data: str, columns: Sequence[str]) -> tuple[str, str]:
+        """Return the reward as SQL, as it is and as a number."""
+        if self.pick.where:
+            try:
+                self._connection.fetch(f"EXPLAIN FROM {data} WHERE {self.pick.condition}")
+            except self._connection.error as error:
+                self._refuse_where(columns, error)
+        reward = self.pick.expression(columns)
+        try:
+            [(_, kind, *_)] = self._connection.fetch(f"DESCRIBE SELECT {reward} FROM {data}")
+        except self._connection.error as error:
+            self._refuse_reward(columns, error)
+        self._text = bool(_TEXT.fullmatch(kind))
+        if self._text:
+            truth = f"try_cast({reward} AS BOOLEAN)::INT"
+            return reward, f"coalesce(try_cast({reward} AS DOUBLE), {truth})"
+        if not _NUMBER.fullmatch(kind):
+            self._refuse_type(kind, "turn it into a number in SQL, as in reward=\"day > '2024'\"")
+        return reward, f"CAST({reward} AS DOUBLE)"
+
+    def _rejects(self) -> list[Any]:
+        """Return the lines of a CSV file that cannot be read, and why."""
+        return self._sql(
+            "SELECT line, any_value(error_message) FROM reject_errors GROUP BY line ORDER BY line"
+        )
+
+    def _refuse_bad_rows(self) -> None:
+        """Count bad rows; name the first unless they are to be skipped."""
+        present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
+        self._good = f"({present} AND reward IS NOT NULL AND isfinite(reward))"
+        [(rows, bad)] = self._sql(
+            f"SELECT count(*), count(*) FILTER (WHERE NOT {self._good}) FROM temp.picked"
+        )
+        self.skipped = bad + len(self._unread)
+        if self.pick.skip or not self.skipped:
+            return
+        if self._unread:
+            line, reason = self._unread[0]
+            self._refuse_rows(f"line {line}: {sentence(reason)}")
+        [(number, *arms, raw, reward)] = self._sql(
+            f"FROM temp.picked WHERE NOT {self._good} ORDER BY number LIMIT 1"
+        )
+        if bad == rows and raw is not None:
+            self._refuse_type(
+                f"text such as {raw!r}",
+                f"write a condition in SQL, as in reward=\"{self.pick.reward} = '{raw}'\"",
+            )
+        self._refuse_row(f"row {number:,}", arms, reward if raw is None else raw)
+
+    def _group(self) -> None:
+        """Number the arms and count their rows."""
+        keys = ", ".join(self.pick.keys)
+        self._sql(
+            f"CREATE TEMP TABLE arms AS SELECT {keys}, row_number() OVER (ORDER BY {keys}) AS id, "
+            f"count(*) AS size, min(reward) AS low, max(reward) AS high, "
+            f"bool_and(reward IN (0, 1)) AS zero_one "
+            f"FROM temp.picked WHERE {self._good} GROUP BY {keys}"
+        )
+        self._keep_groups(
+            self._sql(f"SELECT {keys}, size, low, high, zero_one FROM temp.arms ORDER BY id")
+        )
+        self._starts = [0, *accumulate(self.sizes)]
+
+    def _shuffle(self) -> None:
+        """Order the rows by arm and, within it, by a random number."""
+        word = int(np.random.SeedSequence(self.pick.seed).generate_state(1, np.uint64)[0])
+        self._sql(
+            "CREATE TEMP TABLE shuffled AS SELECT reward "
+            f"FROM temp.picked JOIN temp.arms USING ({', '.join(self.pick.keys)}) "
+            f"WHERE {self._good} ORDER BY id, hash(xor(hash(number), {word}::UBIGINT))"
+        )
+        self._sql("DROP TABLE temp.picked")
+
+    def _sql(self, query: str) -> list[Any]:
+        """Return the rows of a query; what DuckDB cannot do is an error of ours."""
+        try:
+            return self._connection.fetch(query)
+        except self._connection.error as error:
+            raise SourceError(
+                f"{self.name} cannot be read ({sentence(error)}): "
+                "check the file and the SQL that was given."
+            ) from None
+
+
+class Connection:
+    """A DuckDB in memory, with a folder of its own for what memory cannot hold."""
+
+    def __init__(self) -> None:
+        try:
+            self._duckdb: Any = import_module("duckdb")
+        except ImportError:
+            raise MissingExtraError("duckdb", "table", "sampling a table") from None
+        self.error: type[Exception] = self._duckdb.Error
+        self._folder = tempfile.TemporaryDirectory(prefix="oddarm-")
+        # Nothing is fetched from the network unasked, such as an extension for another format.
+        settings = {"temp_directory": self._folder.name, "autoinstall_known_extensions": False}
+        self.connection = self._duckdb.connect(":memory:", config=settings)
+
+    def fetch(self, query: str) -> list[Any]:
+        """Return all rows of a query."""
+        rows: list[Any] = self.connection.execute(query).fetchall()
+        return rows
+
+    def fetch_numpy(self, query: str, parameters: Sequence[Any]) -> Any:
+        """Return the only column of a query as an array."""
+        [column] = self.connection.execute(query, parameters).fetchnumpy().values()
+        return column
+
+    def close(self) -> None:
+        """Close it and remove its folder."""
+        self.connection.close()
+        self._folder.cleanup()
+
+
+def open_file(path: Path, reader: str, pick: Pick) -> DuckRows:
+    """Return the shuffled rows of a CSV, Parquet or JSON lines file."""
+    arms = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in pick.arm)
+    data = READERS[reader].format(path=_literal(str(path)), arms=arms)
+    return DuckRows(str(path), pick, Connection(), data)
+
+
+def open_frame(table: Any, pick: Pick) -> DuckRows:
+    """Return the shuffled rows of an Arrow table."""
+    connection = Connection()
+    connection.connection.register("frame", table)
+    return DuckRows("the data frame", pick, connection, "frame")
+
+
+def open_database(path: Path, table: str | None, query: str | None, pick: Pick) -> DuckRows:
+    """Return the shuffled rows of a table or query of a DuckDB file, which is only read."""
+    connection = Connection()
+    try:
+        connection.fetch(f"ATTACH {_literal(str(path))} AS oddarm_data (READ_ONLY)")
+        connection.fetch("USE oddarm_data")
+    except connection.error as error:
+        connection.close()
+        raise SourceError(
+            f"{path} cannot be opened as a DuckDB file ({sentence(error)}): check the file, and "
+            "close it where it is open for writing."
+        ) from None
+    if query is not None:
+        name, data = f"the query on {path}", f"({query.strip().rstrip(';')}\n) AS data"
+    else:
+        table = _table(connection, path, table)
+        name, data = f"table {table!r} of {path}", ".".join(map(identifier, table.split(".")))
+    return DuckRows(name, pick, connection, data)
+
+
+def _table(connection: Connection, path: Path, table: str | None) -> str:
+    """Return the table that is meant: the only one, if none is named."""
+    found = [
+        row[1] if row[0] == "main" else f"{row[0]}.{row[1]}"
+        for row in connection.fetch(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_catalog = 'oddarm_data' ORDER BY ALL"
+        )
+    ]
+    if table is None and len(found) == 1:
+        return str(found[0])
+    if table is not None and {table, table.removeprefix("main.")} & set(found):
+        return table
+    connection.close()
+    asked = "tables to choose from" if table is None else f"no table {table!r}"
+    names = ", ".join(map(repr, found)) or "none at all"
+    raise SourceError(f"{path} has {asked}, its tables are {names}: name one, or pass a query.")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

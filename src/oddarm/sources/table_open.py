@@ -1,0 +1,103 @@
+"""Opening a table of any kind: a file, a frame, a DuckDB file or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from oddarm.checks import whole_number
+from oddarm.errors import ParameterError, SourceError
+from oddarm.rewards import Rewards
+from oddarm.sources.table import TableSource
+from oddarm.sources.table_duckdb import (
+    DATABASES,
+    READERS,
+    open_database,
+    open_file,
+    open_frame,
+)
+from oddarm.sources.table_frames import as_arrow
+from oddarm.sources.table_postgres import open_postgres
+from oddarm.sources.table_rows import Pick, ShuffledRows
+
+__all__ = ["open_table"]
+
+
+def open_table(
+    data: Any,
+    arm: str | Sequence[str],
+    reward: str,
+    *,
+    where: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    rewards: str | Sequence[float] | Rewards | None = None,
+    bad_rows: Literal["error", "skip"] = "error",
+    replace: bool = False,
+    seed: int = 0,
+) -> TableSource:
+    """Open a table as a source, its rows in a random order per arm.
+
+    Args:
+        data: A path to a CSV, TSV, Parquet, JSON lines or DuckDB file (text may be .gz); a frame of
+            pandas, polars or pyarrow; or a postgresql:// URL.
+        arm: The column that names the arm, or several columns; then names are tuples.
+        reward: The column of the reward, or an SQL expression such as "delay > 15".
+        where: An SQL condition on the rows.
+        table: The table of a DuckDB file or PostgreSQL database, in a schema as schema.table.
+        query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
+        rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
+            the range of the rewards in the table.
+        bad_rows: "error" for an error that names the first row whose arm or reward is missing or
+            whose reward is no finite number; "skip" to leave such rows out and count them.
+        replace: Draw with replacement, endlessly; otherwise each row comes once.
+        seed: Decides the random order.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> hosts = pa.table({"host": list("abc") * 4, "slow": [0, 0, 1] * 4})
+        >>> with open_table(hosts, arm="host", reward="slow") as source:
+        ...     source.arms, source.rewards.pools, source.draw("c", 3)
+        (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
+    """
+    if bad_rows not in ("error", "skip"):
+        raise ParameterError(f"bad_rows == {bad_rows!r}, must be 'error' or 'skip'.")
+    columns = (arm,) if isinstance(arm, str) else tuple(arm)
+    if not columns:
+        raise ParameterError("arm names no column, must name one or more.")
+    seed = whole_number("seed", seed, least=0)
+    pick = Pick(columns, reward, where, bad_rows == "skip", seed)
+    rows = _rows(data, table, query, pick)
+    try:
+        return TableSource(rows, rewards, replace=replace, seed=seed)
+    except BaseException:
+        rows.close()
+        raise
+
+
+def _rows(data: Any, table: str | None, query: str | None, pick: Pick) -> ShuffledRows:
+    if table is not None and query is not None:
+        raise ParameterError("table and query, must be one of them: drop the other.")
+    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")):
+        return open_postgres(data, table, query, pick)
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    if path is not None and not path.is_file():
+        raise SourceError(f"{path} is no file: check the path.")
+    if path is not None and path.suffix.lower() in DATABASES:
+        return open_database(path, table, query, pick)
+    if table is not None or query is not None:
+        raise ParameterError(
+            f"{'table' if query is None else 'query'} with data that is neither a DuckDB file nor "
+            "a postgresql:// URL: drop it, and choose rows with where."
+        )
+    if path is None:
+        return open_frame(as_arrow(data), pick)
+    suffix = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+    if suffix.lower() not in READERS:
+        raise SourceError(
+            f"{path} ends with {path.suffix!r}, must end with one of "
+            f"{', '.join((*READERS, *DATABASES))}: rename or convert it."
+        )
+    return open_file(path, suffix.lower(), pick)

@@ -1,0 +1,181 @@
+"""What a table must offer to be sampled: its arms, and its rows in a random order per arm."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.errors import SourceError
+
+__all__ = ["Floats", "Pick", "ShuffledRows", "arm_name", "identifier"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pick:
+    """What is taken from a table.
+
+    Attributes:
+        arm: The columns that name the arm.
+        reward: The column of the reward, or an SQL expression.
+        where: An SQL condition on the rows, if not all are wanted.
+        skip: Whether bad rows are left out and counted, instead of being an error.
+        seed: Decides the random order.
+    """
+
+    arm: tuple[str, ...]
+    reward: str
+    where: str | None = None
+    skip: bool = False
+    seed: int = 0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names that the columns of the arm have in SQL."""
+        return tuple(f"arm_{i}" for i in range(len(self.arm)))
+
+    @property
+    def condition(self) -> str:
+        """The SQL condition on the rows, always one."""
+        return f"({self.where}\n)" if self.where else "TRUE"  # a comment may end the condition
+
+    def expression(self, columns: Sequence[str]) -> str:
+        """Return the reward as SQL: a column if there is one of that name."""
+        return identifier(self.reward) if self.reward in columns else f"({self.reward}\n)"
+
+
+@dataclass
+class ShuffledRows(ABC):
+    """The rows of a table, put once in a uniformly random order per arm and read by ranges.
+
+    Attributes:
+        name: What the table is called in messages.
+        pick: What was taken from it.
+        arms: The names of the arms, as the columns have them; tuples if there are several columns.
+        sizes: How many rows each arm has.
+        low: The least reward.
+        high: The greatest reward.
+        zero_one: Whether every reward is 0 or 1.
+        skipped: How many bad rows were left out.
+    """
+
+    name: str
+    pick: Pick
+    arms: list[Hashable]
+    sizes: list[int]
+    low: float
+    high: float
+    zero_one: bool
+    skipped: int
+
+    def __init__(self, name: str, pick: Pick) -> None:
+        self.name = name
+        self.pick = pick
+        self.skipped = 0
+
+    @abstractmethod
+    def read(self, arm: int, first: int, count: int) -> Floats:
+        """Return rewards `first` to `first + count - 1` of the arm with that index."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def _keep_groups(self, groups: Sequence[Sequence[Any]]) -> None:
+        """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1)."""
+        width = len(self.pick.arm)
+        names = [tuple(map(arm_name, row[:width])) for row in groups]
+        self.arms = [name[0] for name in names] if width == 1 else list(names)
+        self._check_arms()
+        self.sizes = [int(row[width]) for row in groups]
+        self.low = float(min(row[width + 1] for row in groups))
+        self.high = float(max(row[width + 2] for row in groups))
+        self.zero_one = all(row[width + 3] for row in groups)
+
+    def _check_arms(self) -> None:
+        if not self.arms:
+            left = f" where {self.pick.where}" if self.pick.where else ""
+            bad = f"; {self.skipped:,} bad ones were left out" if self.skipped else ""
+            raise SourceError(
+                f"{self.name} has no rows to sample{left}{bad}: give it rows, or ask for others."
+            )
+        if len(self.arms) < 3:
+            columns = " and ".join(map(repr, self.pick.arm))
+            values = "one value" if len(self.arms) == 1 else "two values"
+            raise SourceError(
+                f"arm column {columns} of {self.name} has {values}, "
+                f"{' and '.join(map(repr, self.arms))}, must have 3 or more: "
+                "name the column that tells the arms apart."
+            )
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        for column in self.pick.arm:
+            if column not in columns:
+                raise SourceError(
+                    f"{self.name} has no column {column!r}: "
+                    f"name the arm by one of {_listed(columns)}."
+                )
+
+    def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
+        raise SourceError(
+            f"reward == {self.pick.reward!r} is no column of {self.name} and no SQL expression "
+            f"({sentence(reason)}): name one of {_listed(columns)}, or write an "
+            "expression of them, such as x > 15."
+        ) from None
+
+    def _refuse_where(self, columns: Sequence[str], reason: object) -> NoReturn:
+        raise SourceError(
+            f"where == {self.pick.where!r} is no SQL condition on {self.name} "
+            f"({sentence(reason)}): write one on {_listed(columns)}."
+        ) from None
+
+    def _refuse_type(self, kind: str, remedy: str) -> NoReturn:
+        raise SourceError(
+            f"reward == {self.pick.reward!r} of {self.name} is of type {kind.lower()}, "
+            f"must be numbers or true and false: {remedy}."
+        )
+
+    def _refuse_row(self, place: str, arms: Sequence[Any], reward: Any) -> NoReturn:
+        """Raise the error about the first bad row."""
+        missing = [c for c, v in zip(self.pick.arm, arms, strict=True) if v is None]
+        if missing:
+            reason = f"arm column {missing[0]!r} is empty, must name an arm"
+        elif reward is None:
+            reason = f"reward {self.pick.reward!r} is empty, must be a number"
+        else:
+            reason = f"reward {self.pick.reward!r} is {reward!r}, must be a finite number"
+        self._refuse_rows(f"{place}: {reason}")
+
+    def _refuse_rows(self, what: str) -> NoReturn:
+        more = f" (the first of {self.skipped:,} bad rows)" if self.skipped > 1 else ""
+        raise SourceError(
+            f"{self.name} {what}{more}. Correct it, or pass bad_rows='skip' to leave bad rows out "
+            "and count them."
+        )
+
+
+def identifier(name: str) -> str:
+    """Return a name of a column as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def arm_name(value: Any) -> Hashable:
+    """Return the value of an arm column as a name that JSON can hold."""
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def sentence(reason: object) -> str:
+    """Return the first line of a database's message, without its full stop."""
+    lines = str(reason).strip().splitlines()
+    return lines[0].strip().rstrip(".!:") if lines else type(reason).__name__
+
+
+def _listed(columns: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(map(repr, columns[:most]))
+    return f"{shown} and {len(columns) - most} more" if len(columns) > most else shown
