@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oddarm._version import __version__
-from oddarm.cli import reproduce, simulate
+from oddarm.cli import find, reproduce, serve, simulate, studies, watch
 from oddarm.errors import OddarmError
 
 __all__ = ["app", "run"]
@@ -38,8 +38,12 @@ def _options(
     del version
 
 
+app.command()(find.find)
 app.command()(simulate.simulate)
 app.command()(reproduce.reproduce)
+app.command()(serve.serve)
+app.command()(studies.studies)
+app.command()(watch.watch)
 
 
 def run() -> None:

@@ -46,6 +46,8 @@ SNAPSHOT_AFTER = 5000
 
 LEASE_SECONDS = 60.0
 
+Status = Literal["running", "paused", "done"]
+
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
 
@@ -82,7 +84,7 @@ class StudyInfo:
     """
 
     name: str
-    status: Literal["running", "paused", "done"]
+    status: Status
     verdict: Verdict
     strategy: str
     arms: int
@@ -91,15 +93,17 @@ class StudyInfo:
     created: float
 
 
+def _status(verdict: Verdict, paused: bool) -> Status:
+    return "done" if verdict != "running" else "paused" if paused else "running"
+
+
 COLUMNS = "name, created, strategy, arms, paused, revision, pulls, verdict"
 
 
 def study_info(row: Sequence[Any]) -> StudyInfo:
     """Return the info in a row of `COLUMNS`."""
     name, created, strategy, arms, paused, revision, pulls, verdict = row
-    status: Literal["running", "paused", "done"] = (
-        "done" if verdict != "running" else "paused" if paused else "running"
-    )
+    status = _status(verdict, bool(paused))
     return StudyInfo(
         name, status, verdict, strategy, int(arms), int(pulls), int(revision), float(created)
     )
@@ -436,6 +440,12 @@ class Batch:
             Pull(f"{self._study._tag}.{seq}.{position}", search.names[arm], expires)
             for position, arm in enumerate(arms)
         ]
+
+    @property
+    def status(self) -> Status:
+        """Whether the study is running, paused or done, with what this batch told."""
+        self._flush()
+        return _status(self._search.verdict, self._paused)
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""

@@ -1,0 +1,42 @@
+"""`oddarm serve`: studies for many workers, over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+__all__ = ["STORAGE", "serve"]
+
+STORAGE = "sqlite:///oddarm.db"
+
+
+def serve(
+    storage: Annotated[
+        str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
+    ] = STORAGE,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: a free one.")] = 8321,
+    token_file: Annotated[
+        Optional[Path],  # noqa: UP045 - typer evaluates annotations
+        typer.Option(help="A file with the token that callers must send."),
+    ] = None,
+    verbose: Annotated[bool, typer.Option(help="Log every request.")] = False,
+) -> None:
+    """Serve studies over HTTP until Ctrl-C or SIGTERM.
+
+    Workers ask for pulls and tell rewards; what was acknowledged is on disk. Only this machine is
+    served unless there is a token.
+    """
+    from oddarm import service
+    from oddarm.service.server import read_token
+
+    service.serve(
+        storage,
+        host=host,
+        port=port,
+        token=None if token_file is None else read_token(token_file),
+        log_level=logging.DEBUG if verbose else logging.INFO,
+    )

@@ -1,0 +1,66 @@
+"""`oddarm watch NAME`: a study as it goes on."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from oddarm.cli.serve import STORAGE
+from oddarm.store import Study, StudyInfo, open_study
+
+__all__ = ["watch"]
+
+
+def watch(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    storage: Annotated[
+        str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
+    ] = STORAGE,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 1.0,
+) -> None:
+    """Watch a study until it is done.
+
+    On a terminal, a table of the leading arms; elsewhere, a line for each change.
+    """
+    console = Console()
+    with open_study(storage, name) as study:
+        if console.is_terminal:
+            _live(study, console, interval)
+        else:
+            _lines(study, interval)
+        print(study.result())
+
+
+def _live(study: Study, console: Console, interval: float) -> None:
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        while (info := study.info()).status != "done":
+            result = study.result()
+            arms = max(3, min(20, console.height - 6))
+            live.update(
+                Group(
+                    Text(_line(info), style="bold"),
+                    Text(result.summary),
+                    Text(),
+                    Text(result.table(arms)),
+                ),
+                refresh=True,
+            )
+            time.sleep(interval)
+
+
+def _lines(study: Study, interval: float) -> None:
+    shown = None
+    while (info := study.info()).status != "done":
+        if info != shown:
+            print(_line(info), flush=True)
+            shown = info
+        time.sleep(interval)
+
+
+def _line(info: StudyInfo) -> str:
+    return f"{info.name}: {info.status}, {info.pulls:,} pulls of {info.arms:,} arms"

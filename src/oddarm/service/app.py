@@ -1,0 +1,344 @@
+"""The service: studies over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from oddarm._version import __version__
+from oddarm.errors import (
+    OddarmError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StudyExistsError,
+    UnknownPullError,
+    UnknownStudyError,
+)
+from oddarm.service.guard import Guard
+from oddarm.service.models import (
+    AskBody,
+    Asked,
+    CreateBody,
+    DataBody,
+    Health,
+    Problem,
+    StudyName,
+    StudyRow,
+    TellBody,
+    Told,
+)
+from oddarm.service.studies import Studies
+from oddarm.service.view import view_json
+from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store.database import open_database
+
+__all__ = ["create_app"]
+
+LOG = logging.getLogger("oddarm.service")
+STATIC = Path(__file__).parent / "static"
+EVENT_SECONDS = 0.5
+"""How often a stream of events looks for changes."""
+KEEP_ALIVE_SECONDS = 15.0
+
+STATUSES: tuple[tuple[type[OddarmError], int], ...] = (
+    (UnknownStudyError, 404),
+    (UnknownPullError, 404),
+    (StudyExistsError, 409),
+    (StoreBusyError, 503),
+    (StoreFullError, 507),
+    (StoreError, 503),
+    (OddarmError, 422),
+)
+"""The status of an error; the first class that fits counts."""
+
+_WORDS = {
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "Without a token, only this machine may call.",
+    404: "There is no such study, or no such pull.",
+    409: "The name is taken.",
+    413: "The request is too large.",
+    422: "A value does not fit.",
+    500: "An internal error; the log says more.",
+    503: "The database is busy or cannot be reached: try again.",
+    507: "The disk of the database is full.",
+}
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    common = (401, 403, 413, 500, 503)
+    return {
+        status: {"model": Problem, "description": _WORDS[status]}
+        for status in sorted({*statuses, *common})
+    }
+
+
+READ = _problems(404, 422)
+WRITE = _problems(400, 404, 422, 507)
+CHANGE = _problems(404, 422, 507)
+
+router = APIRouter()
+
+
+def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
+    """Return the application that serves the studies of a database.
+
+    Args:
+        storage: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
+        token: What callers must bear; None for callers on this machine, who need none.
+    """
+    studies = Studies(open_database(storage, create=True))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        LOG.info("started", extra={"fields": {"oddarm": __version__, "token": token is not None}})
+        yield
+        app.state.stopping = True
+        studies.close()
+        LOG.info("stopped")
+
+    app = FastAPI(
+        title="oddarm",
+        version=__version__,
+        summary="Searches for outlying arms that many workers share.",
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.studies = studies
+    app.state.stopping = False
+    app.include_router(router)
+    app.mount("/", StaticFiles(directory=STATIC, html=True), name="page")
+    app.add_middleware(Guard, token=token)
+    app.add_exception_handler(OddarmError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _internal)
+    return app
+
+
+def _studies(request: Request) -> Studies:
+    studies: Studies = request.app.state.studies
+    return studies
+
+
+@router.get("/health", responses=_problems())
+async def health(request: Request) -> Health:
+    """Say whether the service and its database answer."""
+    await _studies(request).infos()
+    return Health(oddarm=__version__)
+
+
+@router.get("/studies", responses=_problems())
+async def list_studies(request: Request) -> list[StudyRow]:
+    """List all studies, by name."""
+    return [StudyRow.of(info) for info in await _studies(request).infos()]
+
+
+@router.post("/studies", status_code=201, responses=_problems(400, 409, 422, 507))
+async def create_study(request: Request, response: Response, body: CreateBody) -> StudyRow:
+    """Make a study."""
+    info = await _studies(request).create(body.name, body.arms, body.options())
+    response.headers["Location"] = f"/studies/{info.name}"
+    return StudyRow.of(info)
+
+
+@router.get("/studies/{name}", responses=READ)
+async def get_study(request: Request, name: StudyName) -> StudyRow:
+    """Say how far a study is."""
+    return StudyRow.of(await _studies(request).read(name, Study.info))
+
+
+@router.delete("/studies/{name}", status_code=204, responses=CHANGE)
+async def delete_study(request: Request, name: StudyName) -> None:
+    """Delete a study with all its rewards, for good."""
+    await _studies(request).read(name, Study.delete)
+
+
+@router.post("/studies/{name}/ask", responses=WRITE)
+async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
+    """Lease pulls to be made. Those that others let expire are handed out first.
+
+    No pulls and the status "running" mean that all is on its way: ask again after a while.
+    """
+
+    def action(batch: Batch) -> Asked:
+        pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
+        return Asked.of(pulls, batch.status)
+
+    found: Asked = await _studies(request).write(name, action, asks=True)
+    return found
+
+
+@router.post("/studies/{name}/tell", responses=WRITE)
+async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
+    """Report rewards by the id of their pull. Told again, a pull changes nothing.
+
+    The answer comes when the rewards are on disk.
+    """
+    rewards = {row.pull: row.reward for row in body.tells}
+    told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
+    return Told(told=told)
+
+
+@router.post("/studies/{name}/data", responses=WRITE)
+async def data(request: Request, name: StudyName, body: DataBody) -> Told:
+    """Report rewards of an arm that nobody asked for, once a key."""
+    new = await _studies(request).write(
+        name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
+    )
+    return Told(told=len(body.rewards) if new else 0)
+
+
+@router.post("/studies/{name}/pause", responses=CHANGE)
+async def pause(request: Request, name: StudyName) -> StudyRow:
+    """Hand out no more pulls; rewards of those on their way are taken."""
+    return StudyRow.of(await _studies(request).read(name, _paused))
+
+
+@router.post("/studies/{name}/resume", responses=CHANGE)
+async def resume(request: Request, name: StudyName) -> StudyRow:
+    """Hand out pulls again."""
+    return StudyRow.of(await _studies(request).read(name, _resumed))
+
+
+@router.get("/studies/{name}/result", responses=READ)
+async def result(request: Request, name: StudyName) -> dict[str, Any]:
+    """Return what is known now: ranking, outliers, verdict, a row for each arm, provenance."""
+    text = await _studies(request).read(name, lambda study: study.result().to_json())
+    return Response(text, media_type="application/json")  # type: ignore[return-value]
+
+
+@router.get("/studies/{name}/view", responses=READ)
+async def view(request: Request, name: StudyName) -> dict[str, Any]:
+    """Return all arms as arrays, for a page that draws them."""
+    text = await _studies(request).read(name, _view)
+    return Response(text, media_type="application/json")  # type: ignore[return-value]
+
+
+@router.get(
+    "/studies/{name}/export",
+    response_class=StreamingResponse,
+    responses={
+        **READ,
+        200: {
+            "description": "One reward a line.",
+            "content": {
+                "application/jsonl": {"schema": {"type": "string"}},
+                "text/csv": {"schema": {"type": "string"}},
+            },
+        },
+    },
+)
+async def export(
+    request: Request,
+    name: StudyName,
+    format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
+) -> StreamingResponse:
+    """Return every reward, in the order in which the search took them."""
+    lines = await _studies(request).read(name, lambda study: study.export(format))
+    return StreamingResponse(
+        lines,
+        media_type="text/csv" if format == "csv" else "application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="{name}.{format}"'},
+    )
+
+
+@router.get(
+    "/studies/{name}/events",
+    response_class=StreamingResponse,
+    responses={
+        **READ,
+        200: {
+            "description": "Server-sent events.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        },
+    },
+)
+async def events(request: Request, name: StudyName) -> StreamingResponse:
+    """Send an event `change` with the study's row now and whenever it has changed."""
+    first = await _studies(request).read(name, Study.info)
+    return StreamingResponse(
+        _changes(request, first),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+async def _changes(request: Request, info: StudyInfo) -> AsyncIterator[str]:
+    """Yield an event for each change, until the study is deleted or the service stops."""
+    shown: StudyInfo | None = None
+    spoke = time.monotonic()
+    while not request.app.state.stopping:
+        if info != shown:
+            yield f"event: change\nid: {info.revision}\ndata: {json.dumps(asdict(info))}\n\n"
+            shown, spoke = info, time.monotonic()
+        elif time.monotonic() - spoke > KEEP_ALIVE_SECONDS:
+            yield ": nothing new\n\n"
+            spoke = time.monotonic()
+        await asyncio.sleep(EVENT_SECONDS)
+        try:
+            info = await _studies(request).read(info.name, Study.info)
+        except UnknownStudyError:
+            yield "event: deleted\ndata: {}\n\n"
+            return
+        except StoreError as error:
+            yield f"event: trouble\ndata: {json.dumps({'error': str(error)})}\n\n"
+
+
+def _paused(study: Study) -> StudyInfo:
+    study.pause()
+    return study.info()
+
+
+def _resumed(study: Study) -> StudyInfo:
+    study.resume()
+    return study.info()
+
+
+def _view(study: Study) -> str:
+    return view_json(study.info(), study.search())
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    del request
+    status = next(code for kind, code in STATUSES if isinstance(error, kind))
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return JSONResponse({"error": str(error)}, status, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    del request
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return JSONResponse({"error": f"the body is not JSON: {first['ctx']['error']}."}, 400)
+    place = ".".join(str(part) for part in first["loc"])
+    return JSONResponse({"error": f"{place}: {first['msg']}."}, 422)
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    words = error.detail
+    if error.status_code in (404, 405):
+        words = f"{request.method} {request.url.path} is nothing that this service does."
+    return JSONResponse({"error": words}, error.status_code, error.headers)
+
+
+async def _internal(request: Request, error: Exception) -> JSONResponse:
+    LOG.error("failed", exc_info=error, extra={"fields": {"path": request.url.path}})
+    return JSONResponse({"error": "an internal error; the log of the service says more."}, 500)

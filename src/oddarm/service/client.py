@@ -1,0 +1,167 @@
+"""A client for workers in Python, on the standard library alone."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from http.client import HTTPException, HTTPResponse
+from typing import Any, Literal, TypeVar
+
+from oddarm.errors import ServiceError
+from oddarm.store.study import LEASE_SECONDS, Pull
+
+__all__ = ["Client"]
+
+T = TypeVar("T")
+
+
+class Client:
+    """Speaks to a service of studies.
+
+    Args:
+        url: Where the service is, such as http://127.0.0.1:8321.
+        token: The token, if it wants one.
+        timeout: Seconds to wait for an answer.
+
+    Every method raises ServiceError, with the sentence of the service, if it is refused.
+    """
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._timeout = timeout
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Return a row for each study."""
+        found: list[dict[str, Any]] = self._json("GET", "/studies")
+        return found
+
+    def create(self, name: str, arms: list[Any] | int, **options: Any) -> dict[str, Any]:
+        """Make a study; options are those of `Search`, as JSON values."""
+        body = {"name": name, "arms": arms, **options}
+        made: dict[str, Any] = self._json("POST", "/studies", body)
+        return made
+
+    def info(self, name: str) -> dict[str, Any]:
+        """Return how far a study is."""
+        found: dict[str, Any] = self._json("GET", f"/studies/{name}")
+        return found
+
+    def ask(
+        self, name: str, limit: int = 1, *, lease_seconds: float = LEASE_SECONDS
+    ) -> tuple[list[Pull], str]:
+        """Return pulls to be made, and the status of the study."""
+        body = {"limit": limit, "lease_seconds": lease_seconds}
+        answer = self._json("POST", f"/studies/{name}/ask", body)
+        return [Pull(**row) for row in answer["pulls"]], answer["status"]
+
+    def tell(self, name: str, rewards: Mapping[str, float]) -> int:
+        """Report rewards by the id of their pull; return how many were new."""
+        rows = [{"pull": pull, "reward": float(reward)} for pull, reward in rewards.items()]
+        return int(self._json("POST", f"/studies/{name}/tell", {"tells": rows})["told"])
+
+    def tell_arm(self, name: str, arm: str | int, rewards: list[float], *, key: str) -> int:
+        """Report rewards of an arm that nobody asked for, once a key."""
+        body = {"arm": arm, "rewards": rewards, "key": key}
+        return int(self._json("POST", f"/studies/{name}/data", body)["told"])
+
+    def result(self, name: str) -> dict[str, Any]:
+        """Return what is known now, as `Result.to_dict` gives it."""
+        found: dict[str, Any] = self._json("GET", f"/studies/{name}/result")
+        return found
+
+    def pause(self, name: str) -> None:
+        """Hand out no more pulls."""
+        self._json("POST", f"/studies/{name}/pause")
+
+    def resume(self, name: str) -> None:
+        """Hand out pulls again."""
+        self._json("POST", f"/studies/{name}/resume")
+
+    def delete(self, name: str) -> None:
+        """Delete a study with all its rewards, for good."""
+        self._open("DELETE", f"/studies/{name}").close()
+
+    def export(self, name: str, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
+        """Yield every reward as a line of text."""
+        with self._open("GET", f"/studies/{name}/export?format={format}") as lines:
+            for line in lines:
+                yield line.decode()
+
+    def work(
+        self,
+        name: str,
+        pull: Callable[[Any], float],
+        *,
+        limit: int = 1,
+        lease_seconds: float = LEASE_SECONDS,
+        wait: float = 1.0,
+        patience: float = 300.0,
+    ) -> None:
+        """Ask, pull and tell until the study is done.
+
+        Args:
+            name: The study.
+            pull: Returns a reward of an arm.
+            limit: Pulls to ask for at a time.
+            lease_seconds: How long they are kept for this worker.
+            wait: Seconds between tries when there is nothing to do, or no answer.
+            patience: Seconds to go on trying while the service cannot be reached.
+        """
+        while True:
+            pulls, status = self._patiently(
+                lambda: self.ask(name, limit, lease_seconds=lease_seconds), wait, patience
+            )
+            if status == "done":
+                return
+            if not pulls:
+                time.sleep(wait)
+                continue
+            rewards = {one.id: pull(one.arm) for one in pulls}
+            self._patiently(lambda: self.tell(name, rewards), wait, patience)  # noqa: B023
+
+    def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
+        """Try again while the service is away or busy: asks and tells may be repeated."""
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return call()
+            except ServiceError as error:
+                if error.status not in (None, 503, 507) or time.monotonic() > end:
+                    raise
+            time.sleep(wait)
+
+    def _json(self, method: str, path: str, body: Any = None) -> Any:
+        with self._open(method, path, body) as answer:
+            try:
+                return json.loads(answer.read())
+            except (OSError, HTTPException, ValueError) as error:
+                raise self._lost(error) from error
+
+    def _open(self, method: str, path: str, body: Any = None) -> HTTPResponse:
+        headers, content = dict(self._headers), None
+        if body is not None:
+            content = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(self.url + path, content, headers, method=method)
+        try:
+            answer: HTTPResponse = urllib.request.urlopen(request, timeout=self._timeout)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ServiceError(_sentence(error), error.code) from None
+        except (OSError, HTTPException) as error:
+            raise self._lost(error) from error
+        return answer
+
+    def _lost(self, error: Exception) -> ServiceError:
+        return ServiceError(f"{self.url} does not answer ({error}): is the service running?")
+
+
+def _sentence(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["error"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"the service answered {error.code} {error.reason}."

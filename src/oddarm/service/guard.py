@@ -1,0 +1,135 @@
+"""The door of the service: who may come in, with how much, and a line in the log."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException
+from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oddarm.service.models import MAX_BODY
+
+__all__ = ["Guard"]
+
+LOG = logging.getLogger("oddarm.service")
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+FREQUENT = ("/ask", "/tell", "/data")
+TOO_LARGE = f"the request has more than {MAX_BODY:,} bytes: send fewer at a time."
+
+
+class Guard:
+    """Middleware that checks host, origin, token and size before the application sees a request.
+
+    Without a token the service is for this machine alone. A page from elsewhere that a browser
+    here has open must not reach it either, so host and origin have to be local.
+
+    Args:
+        app: The application behind the door.
+        token: What callers of /studies must bear; None for nothing.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = None if token is None else token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or answer it at the door."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            refusal = self._refusal(scope)
+            if refusal is None:
+                await self._app(scope, _limited(receive), noted)
+            else:
+                await refusal(scope, receive, noted)
+        finally:
+            _log(scope, status, started)
+
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > MAX_BODY:
+            return _answer(413, TOO_LARGE)
+        if self._token is None:
+            host = headers.get("host", "")
+            if _hostname(f"//{host}") not in LOOPBACK:
+                return _answer(
+                    403, f"host {host!r} is not this machine: start the service with a token."
+                )
+            origin = headers.get("origin")
+            if origin is not None and origin.partition("://")[2] != host:
+                return _answer(403, f"origin {origin!r} is not this service.")
+            return None
+        if not scope["path"].startswith("/studies"):
+            return None
+        given = headers.get("authorization", "")
+        scheme, _, token = given.partition(" ")
+        if scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token):
+            return None
+        problem = "the token is wrong" if given else "there is no token"
+        return _answer(
+            401,
+            f"{problem}: send the header  Authorization: Bearer TOKEN.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _answer(status: int, error: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": error}, status, headers)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Count the bytes of a body that did not say its length."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MAX_BODY:
+            raise HTTPException(413, TOO_LARGE)
+        return message
+
+    return counted
+
+
+def _log(scope: Scope, status: int, started: float) -> None:
+    method, path = scope["method"], scope["path"]
+    level = logging.DEBUG
+    if status >= 500:
+        level = logging.ERROR
+    elif status >= 400:
+        level = logging.WARNING
+    elif method != "GET" and not path.endswith(FREQUENT):
+        level = logging.INFO
+    if LOG.isEnabledFor(level):
+        fields: dict[str, Any] = {
+            "method": method,
+            "path": path,
+            "status": status,
+            "ms": round((time.perf_counter() - started) * 1e3, 2),
+        }
+        LOG.log(level, "request", extra={"fields": fields})

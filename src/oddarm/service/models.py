@@ -1,0 +1,176 @@
+"""What goes over the wire, and how large it may be."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from oddarm.store import Pull, StudyInfo
+from oddarm.store.catalog import NAME
+from oddarm.store.study import Status
+from oddarm.strategies import STRATEGIES
+
+__all__ = [
+    "MAX_ARMS",
+    "MAX_BATCH",
+    "MAX_BODY",
+    "AskBody",
+    "Asked",
+    "CreateBody",
+    "DataBody",
+    "Health",
+    "Problem",
+    "StudyName",
+    "StudyRow",
+    "TellBody",
+    "Told",
+]
+
+MAX_BODY = 4_000_000
+"""Bytes of a request."""
+MAX_ARMS = 5_000
+"""Arms of a study made over HTTP; GOLD keeps a byte for each pair."""
+MAX_BATCH = 10_000
+"""Pulls asked for, or rewards told, in one request."""
+MONTH = 31 * 24 * 3600.0
+
+StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
+ArmName = Annotated[StrictStr, Field(max_length=200)] | StrictInt
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class CreateBody(_Body):
+    """A study to be made: its name, its arms, and all else that `oddarm.Search` takes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "latency", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1},
+                {"name": "clicks", "arms": 200, "epsilon": 2.5, "rho": 0.95, "delta": 0.05},
+            ]
+        }
+    )
+
+    name: StudyName
+    arms: (
+        Annotated[list[ArmName], Field(min_length=3, max_length=MAX_ARMS)]
+        | Annotated[StrictInt, Field(ge=3, le=MAX_ARMS)]
+    ) = Field(description="The names of the arms, or their number.")
+    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = "gold"
+    epsilon: Number = 2.5
+    rho: Number | None = None
+    max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = None
+    delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    strict: bool = False
+    rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
+        Field("bernoulli", description='"bernoulli" for 0/1 rewards, or their range [low, high].')
+    )
+    bound: Literal["anytime", "paper"] = "anytime"
+    until: Literal["ranked", "confirmed"] = "ranked"
+    max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**53)] = 0
+
+    def options(self) -> dict[str, Any]:
+        """Return what was given beyond name and arms."""
+        return self.model_dump(exclude_unset=True, exclude={"name", "arms"})
+
+
+class AskBody(_Body):
+    """How many pulls, and for how long they are to be kept for whoever asks."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 2, "lease_seconds": 60}]})
+
+    limit: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 1
+    lease_seconds: Annotated[float, Field(gt=0, le=MONTH)] = 60.0
+
+
+class PullRow(BaseModel):
+    """A pull to be made; tell its reward by its id."""
+
+    id: str = Field(examples=["5f2a01.1.0"])
+    arm: Any = Field(examples=["ams"])
+    expires: float = Field(description="Seconds since 1970.")
+
+
+class Asked(BaseModel):
+    """Pulls to be made. There may be none: then the status says whether to ask again."""
+
+    pulls: list[PullRow]
+    status: Status
+
+    @classmethod
+    def of(cls, pulls: list[Pull], status: Status) -> Asked:
+        """Return the answer for some pulls."""
+        return cls(pulls=[PullRow(**vars(pull)) for pull in pulls], status=status)
+
+
+class TellRow(_Body):
+    """The reward of one pull."""
+
+    pull: Annotated[str, Field(max_length=50, examples=["5f2a01.1.0"])]
+    reward: Number
+
+
+class TellBody(_Body):
+    """Rewards of pulls; all are taken or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"tells": [{"pull": "5f2a01.1.0", "reward": 1}]}]}
+    )
+
+    tells: Annotated[list[TellRow], Field(max_length=MAX_BATCH)]
+
+
+class DataBody(_Body):
+    """Rewards that nobody asked for, under a key of the sender's: sent again, they do nothing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"arm": "ams", "rewards": [1, 0, 1], "key": "monday"}]}
+    )
+
+    arm: ArmName
+    rewards: Annotated[list[Number], Field(min_length=1, max_length=MAX_BATCH)]
+    key: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Told(BaseModel):
+    """How many rewards were new; those told before were acknowledged and changed nothing."""
+
+    told: int
+
+
+class StudyRow(BaseModel):
+    """How far a study is."""
+
+    name: str
+    status: Status
+    verdict: str
+    strategy: str
+    arms: int
+    pulls: int
+    revision: int = Field(description="Grows with every change.")
+    created: float = Field(description="Seconds since 1970.")
+
+    @classmethod
+    def of(cls, info: StudyInfo) -> StudyRow:
+        """Return the row of a study."""
+        return cls(**asdict(info))
+
+
+class Health(BaseModel):
+    """That the service and its database answer."""
+
+    status: Literal["ok"] = "ok"
+    oddarm: str
+
+
+class Problem(BaseModel):
+    """What was wrong, in a sentence."""
+
+    error: str = Field(examples=["study 'x' is not there: create it, or list what is there."])

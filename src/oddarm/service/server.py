@@ -1,0 +1,103 @@
+"""Running the service on uvicorn."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from pathlib import Path
+from types import FrameType
+
+from oddarm.errors import MissingExtraError, ParameterError
+
+__all__ = ["bind", "read_token", "serve"]
+
+SHORTEST_TOKEN = 16
+STOP_SECONDS = 10
+"""How long requests may take to finish when the service is asked to stop."""
+
+
+def serve(
+    storage: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    token: str | None = None,
+    log_level: int = logging.INFO,
+) -> None:
+    """Serve the studies of a database until SIGTERM or Ctrl-C.
+
+    Args:
+        storage: `sqlite:///path`, a bare path, or `postgresql://…`.
+        host: The address to listen on; any but a loopback one needs a token.
+        port: The port; 0 for a free one.
+        token: What callers must bear.
+        log_level: From which level on to log.
+    """
+    if token is None and not _is_loopback(host):
+        raise ParameterError(
+            f"host {host!r} can be reached from elsewhere: pass a token file, or listen on "
+            "127.0.0.1."
+        )
+    try:
+        import uvicorn
+
+        from oddarm.service.app import create_app
+    except ImportError:
+        raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
+    from oddarm.service.logs import log_to_stderr
+
+    app = create_app(storage, token=token)
+    listening = bind(host, port)
+    log_to_stderr(log_level)
+
+    class Server(uvicorn.Server):
+        """A server that ends streams of events when it is asked to stop."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.stopping = True
+            super().handle_exit(sig, frame)
+
+    address = f"[{host}]" if ":" in host else host
+    print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    Server(config).run(sockets=[listening])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that a taken port is known at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ParameterError(
+            f"{host}:{port} cannot be listened on ({error.strerror}): choose another host or port."
+        ) from None
+    return listening
+
+
+def read_token(path: Path) -> str:
+    """Return the token in a file."""
+    token = path.read_text(encoding="utf-8").strip()
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
+        raise ParameterError(
+            f"the token in {path} has {len(token)} characters, must be {SHORTEST_TOKEN} or more, "
+            "all printable ASCII: make one with  openssl rand -hex 24."
+        )
+    return token
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,130 @@
+"""The studies that a service has open, and how requests take turns on them.
+
+Requests for one study that come while another is being written wait together and then share one
+transaction: one wait for the disk, whatever their number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from oddarm.errors import OddarmError, UnknownStudyError
+from oddarm.search import Search
+from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store.catalog import create_in, list_in
+from oddarm.store.database import Database
+
+__all__ = ["Studies"]
+
+MOST_OPEN = 32
+"""Studies kept in memory; any other is opened when it is next asked for."""
+
+T = TypeVar("T")
+Action = Callable[[Batch], Any]
+
+
+class Studies:
+    """All studies of one database, for use from an event loop."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
+        self._writers: OrderedDict[str, _Writer] = OrderedDict()
+
+    async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run what may block in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    async def infos(self) -> list[StudyInfo]:
+        """Return what is known of every study."""
+        return await self.thread(list_in, self._database)
+
+    async def create(self, name: str, arms: Any, options: dict[str, Any]) -> StudyInfo:
+        """Make a study."""
+
+        def make() -> StudyInfo:
+            return create_in(self._database, name, Search(arms, **options)).info()
+
+        return await self.thread(make)
+
+    async def read(self, name: str, call: Callable[[Study], T]) -> T:
+        """Return what `call` makes of a study, in a thread."""
+
+        async def once(writer: _Writer) -> T:
+            return await self.thread(call, writer.study)
+
+        found: T = await self._on(name, once)
+        return found
+
+    async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
+        """Return what `action` makes of a batch, once that is on disk."""
+        return await self._on(name, lambda writer: writer.submit(action, asks))
+
+    async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+        known = self._writers.get(name)
+        if known is not None:
+            self._writers.move_to_end(name)
+            try:
+                return await use(known)
+            except UnknownStudyError:  # deleted by another process, and perhaps made anew
+                self._writers.pop(name, None)
+        study = await self.thread(Study, self._database, name)
+        writer = self._writers.setdefault(name, _Writer(study, self.thread))
+        if len(self._writers) > MOST_OPEN:
+            self._writers.popitem(last=False)
+        return await use(writer)
+
+    def close(self) -> None:
+        """Finish what was begun and let go of the database."""
+        self._threads.shutdown()
+        self._database.close()
+
+
+class _Writer:
+    """Runs the actions on one study, those that have gathered in one transaction."""
+
+    def __init__(self, study: Study, thread: Callable[..., Any]) -> None:
+        self.study = study
+        self._thread = thread
+        self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def submit(self, action: Action, asks: bool) -> Any:
+        """Return what the action returned, once it is on disk."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((asks, action, future))
+        if self._task is None:
+            self._task = asyncio.create_task(self._drain())
+        return await future
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch = sorted(self._waiting, key=lambda entry: entry[0])  # tells before asks
+            self._waiting = []
+            try:
+                outcomes = await self._thread(self._run, [action for _, action, _ in batch])
+            except Exception as error:  # each who waits is told
+                outcomes = [error] * len(batch)
+            for (_, _, future), outcome in zip(batch, outcomes, strict=True):
+                if future.done():
+                    continue
+                if isinstance(outcome, Exception):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+        self._task = None
+
+    def _run(self, actions: list[Action]) -> list[Any]:
+        """Return what each action returned, or the error by which it was refused."""
+        outcomes: list[Any] = []
+        with self.study.batch() as batch:
+            for action in actions:
+                try:
+                    outcomes.append(action(batch))
+                except OddarmError as refused:
+                    outcomes.append(refused)
+        return outcomes

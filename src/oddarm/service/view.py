@@ -1,0 +1,124 @@
+"""What a page draws of a study: arrays over the arms, in the order in which they were given."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from oddarm.errors import OddarmError
+from oddarm.gaps import certified_cuts
+from oddarm.result import Floats, Result
+from oddarm.search import Search
+from oddarm.store import StudyInfo
+from oddarm.theory import most_pulls
+
+__all__ = ["view_json"]
+
+
+def view_json(info: StudyInfo, search: Search) -> str:
+    """Return a study as compact JSON.
+
+    Its fields, besides those of the study's row:
+        summary: The answer in a sentence or two.
+        names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
+            pull, an end of an interval is null if it is infinite.
+        community: Per arm, a number from 0 upwards along the axis; intervals that overlap, or hang
+            together through others, share it.
+        gap: The widest gap: from, to, whether it is certain, and how many arms lie below it. Null
+            before every arm was pulled.
+        outliers: The declared arms, as indices, in order.
+        certificates: What proves each declaration, if the strategy says so.
+        cost: Pulls so far, the budget, the rewards of a full scan of finite pools, and the most
+            that GOLD needs for arms with the means seen; null where there is none.
+        range: The least and the greatest reward; null if infinite.
+        provenance: Parameters, bound, and whether δ is proved.
+    """
+    result = search.result()
+    low, high = result.low, result.high
+    index = {name: i for i, name in enumerate(result.names)}
+    return json.dumps(
+        {
+            **asdict(info),
+            "summary": result.summary,
+            "names": list(result.names),
+            "counts": result.counts.tolist(),
+            "means": _short(result.means),
+            "low": _short(low),
+            "high": _short(high),
+            "rank": result.rank.tolist(),
+            "statuses": list(result.statuses),
+            "community": _communities(low, high),
+            "gap": _gap(result),
+            "outliers": [index[name] for name in result.outliers],
+            "certificates": getattr(result, "certificates", None),
+            "cost": {
+                "pulls": result.pulls,
+                "budget": search.max_pulls,
+                "full_scan": None if search.rewards.pools is None else sum(search.rewards.pools),
+                "gold": _gold(search, result),
+            },
+            "range": [_number(search.rewards.low), _number(search.rewards.high)],
+            "provenance": result.provenance,
+        },
+        allow_nan=False,
+        default=str,
+        separators=(",", ":"),
+    )
+
+
+def _communities(low: Floats, high: Floats) -> list[int]:
+    """Number the groups of intervals that hang together, from the lowest up."""
+    starts = np.zeros(len(low), dtype=np.int64)
+    starts[[cut.below for cut in certified_cuts(low, high)]] = 1
+    community = np.empty(len(low), dtype=np.int64)
+    community[np.argsort(low, kind="stable")] = np.cumsum(starts)
+    return community.tolist()
+
+
+def _gap(result: Result) -> dict[str, Any] | None:
+    """Return the widest certain gap or, before there is one, the widest between means."""
+    if not result.counts.all():
+        return None
+    cuts = certified_cuts(result.low, result.high)
+    if cuts:
+        widest = max(cuts, key=lambda cut: cut.gap)
+        order = np.argsort(result.low, kind="stable")
+        bottom, top = result.high[order[: widest.below]].max(), result.low[order[widest.below]]
+        below = widest.below
+    else:
+        means = np.sort(result.means)
+        below = int(np.argmax(np.diff(means))) + 1
+        bottom, top = means[below - 1], means[below]
+    return {"from": float(bottom), "to": float(top), "certain": bool(cuts), "below": below}
+
+
+def _gold(search: Search, result: Result) -> float | None:
+    if not result.counts.all() or search.rewards.pools is not None:
+        return None
+    problem = search.problem
+    try:
+        pulls = most_pulls(
+            result.means,
+            epsilon=problem.epsilon,
+            rho=problem.rho,
+            max_outliers=problem.max_outliers,
+            delta=problem.delta,
+            strict=problem.strict,
+            rewards=search.rewards,
+        )
+    except OddarmError:
+        return None
+    return _number(pulls)
+
+
+def _short(values: Floats) -> list[float | None]:
+    """Six digits are more than a screen can show."""
+    return [float(f"{x:.6g}") if math.isfinite(x) else None for x in values.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

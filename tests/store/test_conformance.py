@@ -1,0 +1,382 @@
+"""What a study promises, on every database."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import oddarm
+from oddarm import OddarmError, Search, create_study, list_studies, open_study
+from oddarm.errors import (
+    ParameterError,
+    RewardError,
+    StateError,
+    StudyExistsError,
+    UnknownArmError,
+    UnknownPullError,
+    UnknownStudyError,
+)
+from oddarm.sources import SimulatedArms
+from oddarm.store import study as study_module
+from oddarm.store.catalog import create_in
+from oddarm.store.database import open_database
+from oddarm.strategies import STRATEGIES
+from oddarm.testing import EASY, NAMES
+
+
+def started(storage, clock=None, **options):
+    """Return a new study of ten arms, one of which lies far above the others."""
+    options = {"max_outliers": 1, **options}
+    if clock is None:
+        return create_study(storage, "demo", NAMES, **options)
+    return create_in(
+        open_database(storage, create=True), "demo", Search(NAMES, **options), clock=clock
+    )
+
+
+def rewards_of(pulls, arms):
+    """Return a reward for each pull, by its id."""
+    return {pull.id: float(arms.draw(NAMES.index(pull.arm))[0]) for pull in pulls}
+
+
+def state(study):
+    """Return the state of a study, as it would be written."""
+    return json.loads(json.dumps(study.search().to_dict()))
+
+
+def run_to_the_end(study, arms, limit=7):
+    """Ask and tell until the study is done."""
+    while not study.done:
+        study.tell_many(rewards_of(study.ask(limit), arms))
+
+
+def test_a_study_runs_to_its_end(storage):
+    """Asked and told in batches, a study finds the outlier, and says so in the list."""
+    with started(storage) as study:
+        run_to_the_end(study, SimulatedArms(EASY))
+        result = study.result()
+        assert result.outliers == ["arm-5"]
+        assert study.ask() == []
+        (info,) = list_studies(storage)
+        assert (info.name, info.status, info.verdict) == ("demo", "done", "ranked")
+        assert (info.arms, info.pulls, info.strategy) == (10, result.pulls, "gold")
+
+
+def test_one_at_a_time_is_the_sequential_algorithm(storage):
+    """Asked for one pull at a time, a study does what a search in memory does."""
+    memory, arms = Search(NAMES, "rr", max_outliers=1, max_pulls=150), SimulatedArms(EASY)
+    while not memory.done:
+        (arm,) = memory.ask(1)
+        memory.tell(arm, arms.draw(NAMES.index(arm)))
+    with started(storage, strategy="rr", max_pulls=150) as study:
+        run_to_the_end(study, SimulatedArms(EASY), limit=1)
+        assert study.search().to_dict() == memory.to_dict()
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_opening_replays_to_exactly_the_last_state(storage, strategy, monkeypatch):
+    """At any moment, whoever opens a study finds the very state, with or without a snapshot."""
+    monkeypatch.setattr(study_module, "SNAPSHOT_AFTER", 40)
+    rng, arms = np.random.default_rng(1), SimulatedArms(EASY)
+    with started(storage, strategy=strategy, max_pulls=3000) as study:
+        late = []
+        for step in range(14):
+            pulls = study.ask([1, 5, None, 12][step % 4])
+            rng.shuffle(pulls)
+            study.tell_many(rewards_of([*late, *pulls[2:]], arms))
+            late = pulls[:2]
+            if step % 5 == 1:
+                study.tell_arm("arm-3", arms.draw(3, 4), key=f"own {step}")
+            with open_study(storage, "demo") as other:
+                assert state(other) == state(study)
+
+
+def test_a_stale_handle_catches_up(storage):
+    """Two who have a study open see each other's asks and tells, and never get the same pull."""
+    arms = SimulatedArms(EASY)
+    with started(storage) as one, open_study(storage, "demo") as two:
+        ids = set()
+        for _ in range(10):
+            for study in (one, two):
+                pulls = study.ask(3)
+                assert not ids & {pull.id for pull in pulls}
+                ids |= {pull.id for pull in pulls}
+                study.tell_many(rewards_of(pulls, arms))
+        assert state(one) == state(two)
+        assert one.result().pulls == len(ids) == 60
+
+
+def test_many_threads(storage):
+    """Eight threads with handles of their own lose nothing and count nothing twice."""
+    started(storage).close()
+    told = [0] * 8
+
+    def work(k):
+        rng = np.random.default_rng(k)
+        with open_study(storage, "demo") as study:
+            for _ in range(12):
+                pulls = study.ask(4)
+                told[k] += study.tell_many({p.id: float(rng.integers(2)) for p in pulls})
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with open_study(storage, "demo") as study:
+        exported = [json.loads(line) for line in study.export()]
+        assert sum(told) == len(exported) == study.result().pulls == 8 * 12 * 4
+        assert len({tell["pull"] for tell in exported}) == len(exported)
+
+
+def test_a_second_tell_changes_nothing(storage):
+    """A pull told again is acknowledged and not counted, whoever opens the study since."""
+    with started(storage) as study:
+        pulls = study.ask(3)
+        assert study.tell(pulls[0].id, 1) is True
+        before = state(study)
+        assert study.tell(pulls[0].id, 0) is False
+        assert state(study) == before
+        assert study.tell_many({pulls[0].id: 1, pulls[1].id: 1, pulls[2].id: 0}) == 2
+    with open_study(storage, "demo") as study:
+        assert study.tell_many({pull.id: 1 for pull in pulls}) == 0
+        assert study.result().pulls == 3
+
+
+def test_own_rewards_under_a_key(storage):
+    """Rewards that nobody asked for are data, once a key."""
+    with started(storage) as study:
+        assert study.tell_arm("arm-2", [1, 0, 1], key="yesterday") is True
+        assert study.tell_arm("arm-2", [1, 0, 1], key="yesterday") is False
+        assert study.tell_arm("arm-2", [], key="none") is False
+        assert study.result().counts.tolist() == [0, 0, 3, 0, 0, 0, 0, 0, 0, 0]
+        for key in ("", "x" * 201, 5, "a\0b"):
+            with pytest.raises(ParameterError, match="key =="):
+                study.tell_arm("arm-2", 1, key=key)
+
+
+def test_an_expired_pull_is_handed_out_again(storage, clock):
+    """A pull that was not told in time goes to the next who asks, and a late reward is data."""
+    with started(storage, clock) as study:
+        lost = study.ask(3, lease_seconds=10)
+        assert study.tell(lost[1].id, 1)
+        clock.now += 5
+        assert [pull.arm for pull in study.ask(2)] == ["arm-3", "arm-4"]
+        clock.now += 6
+        again = study.ask(1)
+        assert [pull.arm for pull in again] == ["arm-0"]
+        assert [pull.arm for pull in study.ask(2)] == ["arm-2", "arm-5"]
+        assert not {pull.id for pull in again} & {pull.id for pull in lost}
+        assert study.tell(again[0].id, 1)
+        assert study.tell(lost[0].id, 0), "a late reward is taken"
+        assert not study.tell(lost[0].id, 0)
+        assert study.result().counts[0] == 2
+        with open_study(storage, "demo") as other:
+            assert state(other) == state(study)
+
+
+def test_a_budget_is_not_overspent(storage, clock):
+    """Pulls on their way count against the budget until they expire."""
+    with started(storage, clock, max_pulls=12) as study:
+        first, second = study.ask(8, lease_seconds=5), study.ask(8, lease_seconds=60)
+        assert (len(first), len(second)) == (8, 4)
+        assert study.ask(8) == study.ask() == []
+        clock.now += 6
+        third = study.ask()
+        assert len(third) == 8
+        study.tell_many({pull.id: 0 for pull in [*second, *third]})
+        assert study.result().verdict == "budget"
+        assert study.result().pulls == 12
+
+
+def test_finite_pools_are_not_overdrawn(storage):
+    """No more pulls of an arm are handed out, and no more rewards taken, than its pool has."""
+    pools = oddarm.rewards.Bernoulli(pools=(3,) * 10)
+    with started(storage, strategy="rr", rewards=pools) as study:
+        pulls = []
+        while more := study.ask(7):
+            pulls += more
+        assert sorted(pull.arm for pull in pulls) == sorted(NAMES * 3)
+        study.tell_many({pull.id: int(pull.arm == "arm-5") for pull in pulls})
+        assert study.result().outliers == ["arm-5"]
+        with pytest.raises(RewardError, match="1 more rewards for arm 'arm-1' with 0 of its pool"):
+            study.tell_arm("arm-1", 1, key="more")
+
+
+def test_what_is_refused_leaves_no_trace(storage):
+    """A bad reward, arm or pull id, alone or in a batch, changes nothing."""
+    with started(storage) as study:
+        pulls = study.ask(4)
+        study.tell(pulls[0].id, 1)
+        before, revision = state(study), study.info().revision
+        tag = pulls[0].id.split(".")[0]
+        good = pulls[1].id
+        for rewards, error, words in [
+            ({good: 0.5}, RewardError, "reward 0.5, must be 0 or 1"),
+            ({good: 1, pulls[2].id: 7}, RewardError, "reward 7.0 at position 1 of 2"),
+            ({good: "x"}, RewardError, "must be a number"),
+            ({good: [1, 0]}, RewardError, "2 rewards for 1 pulls"),
+            ({good: 1, "nonsense": 1}, UnknownPullError, "pull 'nonsense' was never handed out"),
+            ({good: 1, f"{tag}.1.4": 1}, UnknownPullError, "was never handed out"),
+            ({good: 1, f"{tag}.2.0": 1}, UnknownPullError, "was never handed out"),
+            ({good: 1, f"{tag}.99.0": 1}, UnknownPullError, "was never handed out"),
+            ({"000000" + good[6:] + "0": 1}, UnknownPullError, "was never handed out"),
+        ]:
+            with pytest.raises(error, match=words):
+                study.tell_many(rewards)
+        with pytest.raises(UnknownArmError, match="arm 'nobody' is not one of the 10 arms"):
+            study.tell_arm("nobody", 1, key="k")
+        with pytest.raises(RewardError, match="reward nan"):
+            study.tell_arm("arm-1", [1, float("nan")], key="k")
+        for limit, seconds in ((0, 1), (1, 0), (1, float("nan"))):
+            with pytest.raises(ParameterError, match="must be"):
+                study.ask(limit, lease_seconds=seconds)
+        assert (state(study), study.info().revision) == (before, revision)
+        assert study.tell_many({pull.id: 1 for pull in pulls[1:]}) == 3
+        assert study.tell_arm("arm-1", 1, key="k")
+
+
+def test_an_error_undoes_a_batch(storage):
+    """What goes wrong in the middle of a batch undoes all of it, in memory too."""
+    with started(storage) as study:
+        pulls = study.ask(2)
+        before = state(study)
+        with pytest.raises(RuntimeError), study.batch() as batch:
+            batch.tell_many({pull.id: 1 for pull in pulls})
+            batch.ask(3)
+            raise RuntimeError
+        assert state(study) == before
+        with study.batch() as batch:
+            assert batch.tell_many({pulls[0].id: 1}) == 1
+            assert batch.tell_many({pulls[0].id: 1, pulls[1].id: 0}) == 1
+            assert len(batch.ask(3)) == 3
+        with open_study(storage, "demo") as other:
+            assert state(other) == state(study) != before
+
+
+def test_pause_and_resume(storage):
+    """A paused study hands out nothing and takes what is on its way."""
+    with started(storage) as study:
+        pulls = study.ask(3)
+        study.pause()
+        assert study.info().status == "paused"
+        assert study.ask(3) == []
+        assert study.tell(pulls[0].id, 1)
+        with open_study(storage, "demo") as other:
+            other.resume()
+        assert len(study.ask(3)) == 3
+
+
+def test_delete(storage):
+    """A deleted study is gone for all who have it open; its name is free, its pulls are void."""
+    with started(storage) as study, open_study(storage, "demo") as other:
+        old = study.ask(1)
+        study.delete()
+        assert list_studies(storage) == []
+        for action in (other.ask, other.result, other.pause, other.delete, other.info):
+            with pytest.raises(UnknownStudyError, match="study 'demo' was deleted"):
+                action()
+        with started(storage) as new:
+            assert new.result().pulls == 0
+            new.ask(1)
+            with pytest.raises(UnknownPullError, match="never handed out"):
+                new.tell(old[0].id, 1)
+
+
+def test_names_of_studies(storage):
+    """A taken name, a name that is none, and a study that is not there are refused."""
+    started(storage).close()
+    with pytest.raises(StudyExistsError, match="study 'demo' is there already"):
+        started(storage)
+    for name in ("", "a/b", "ä", "-x", "x" * 101, 5):
+        with pytest.raises(ParameterError, match="study name"):
+            create_study(storage, name, 5, max_outliers=1)
+    with pytest.raises(UnknownStudyError, match="study 'other' is not in"):
+        open_study(storage, "other")
+
+
+def test_names_of_arms(storage):
+    """Numbers, texts and tuples come back as they were; what is no text is refused."""
+    names = [("a", 1), ("b", (2, 3)), 5, "ü\n,x", None]
+    with create_study(storage, "demo", names, max_outliers=1) as study:
+        pulls = study.ask(5)
+        assert [pull.arm for pull in pulls] == names
+        study.tell_many({pull.id: 1 for pull in pulls})
+        assert study.tell_arm(("b", (2, 3)), 1, key="k")
+    with open_study(storage, "demo") as study:
+        assert [tell["arm"] for tell in study.tells()] == [*names, ("b", (2, 3))]
+    for bad in ("a\0", "\ud800"):
+        with pytest.raises(ParameterError, match="an arm's name has a character"):
+            create_study(storage, "bad", ["x", "y", bad], max_outliers=1)
+    with pytest.raises(StateError, match="cannot be written as JSON"):
+        create_study(storage, "bad", [object(), "x", "y"], max_outliers=1)
+    with pytest.raises(OddarmError, match="must be >= 3"):
+        create_study(storage, "bad", ["x"], max_outliers=1)
+
+
+def test_export(storage):
+    """Every reward is exported once, in order; told again by batch, they give the same answer."""
+    arms = SimulatedArms(EASY)
+    with started(storage) as study:
+        run_to_the_end(study, arms, limit=33)
+        study.tell_arm("arm-1", [1, 0], key="k")
+        tells = [json.loads(line) for line in study.export()]
+        assert [tell["pull"] for tell in tells[-2:]] == ["k", "k"]
+        again, batch = Search(NAMES, max_outliers=1), {}
+        for tell in [*tells, {"seq": None, "arm": None, "reward": None}]:
+            if batch and tell["seq"] != seq:
+                for arm, rewards in batch.items():
+                    again.tell(arm, rewards)
+                batch = {}
+            seq = tell["seq"]
+            batch.setdefault(tell["arm"], []).append(tell["reward"])
+        assert again.result().to_dict() == study.result().to_dict()
+        lines = "".join(study.export("csv")).splitlines()
+        assert lines[0] == "seq,at,pull,arm,reward"
+        assert len(lines) == len(tells) + 1
+        assert lines[-1].endswith(",k,arm-1,0.0")
+        with pytest.raises(ParameterError, match="format == 'xml'"):
+            study.export("xml")
+
+
+def test_aggregates_of_arms(storage):
+    """The table of arms holds the pulls and the sum of rewards of each."""
+    with started(storage) as study:
+        arms = SimulatedArms(EASY)
+        for _ in range(5):
+            study.tell_many(rewards_of(study.ask(13), arms))
+        tally = study.search().tally
+        database = open_database(storage)
+        with database.transaction() as connection:
+            rows = connection.execute(
+                "SELECT name, pulls, total FROM oddarm_arms ORDER BY arm"
+            ).fetchall()
+        database.close()
+    assert [tuple(row) for row in rows] == list(
+        zip(NAMES, tally.counts.tolist(), tally.totals.tolist(), strict=True)
+    )
+
+
+def test_readers_do_not_block_writers(storage):
+    """While a reader's transaction is open, writers write; the reader still sees its moment."""
+    with started(storage) as study:
+        database = open_database(storage)
+        with database.transaction() as connection:
+            connection.execute("SELECT revision FROM oddarm_studies").fetchone()
+            pulls = study.ask(5)
+            study.tell_many({pull.id: 1 for pull in pulls})
+        assert study.result().pulls == 5
+        database.close()
+
+
+def test_a_gap_in_the_log_is_noticed(storage):
+    """A log with a missing event is refused, not replayed as if nothing were wrong."""
+    with started(storage) as study:
+        study.tell_many({pull.id: 1 for pull in study.ask(5)})
+    database = open_database(storage)
+    with database.transaction(write=True) as connection:
+        connection.execute("DELETE FROM oddarm_events WHERE seq = 1")
+    database.close()
+    with pytest.raises(StateError, match="has no event 1 in its log"):
+        open_study(storage, "demo")
