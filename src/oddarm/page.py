@@ -35,7 +35,7 @@ h1 { font-size: 1.35rem; line-height: 1.35; margin: 0 0 .6rem; }
 h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
 p { margin: .4rem 0; }
 .soft { color: var(--soft); }
-.plot svg { width: 100%; height: auto; max-width: 40rem; color: var(--ink); }
+.plot svg { display: block; width: 100%; height: auto; max-width: 40rem; color: var(--ink); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap;
@@ -113,7 +113,7 @@ def _plot(result: Result) -> str:
     colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
     with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):
         axes = plot_intervals(result, width=5.2)
-        axes.set_title("")
+        axes.set_title("", loc="left")  # the page says it
         figure = axes.get_figure(root=True)
         assert figure is not None
         drawn = io.StringIO()

@@ -29,6 +29,11 @@ MOST_NAMED = 60
 MOST_COMMUNITIES = 8
 """With more, they are single arms known exactly, and telling them apart says nothing."""
 MOST_VECTORS = 500
+"""With more arms, a vector image holds them as a picture."""
+NAME_HEIGHT = 0.03
+"""The room for a name, as a share of the height of the plot."""
+
+Floats = NDArray[np.float64]
 
 
 def plot_intervals(
@@ -60,9 +65,8 @@ def plot_intervals(
 
     means = np.where(np.isnan(result.means), (result.low + result.high) / 2, result.means)
     order = np.argsort(means, kind="stable")
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
     statuses = np.array(result.statuses)
+    place, top = _places(order, statuses == "outlier")
     community = _communities(result)
     _shade_gaps(ax, result, community, statuses == "outlier")
 
@@ -88,11 +92,11 @@ def plot_intervals(
                 label=label, rasterized=n > MOST_VECTORS,
             )  # fmt: skip
             label = None
-    named = order if n <= MOST_NAMED else _apart(order[statuses[order] == "outlier"], place, n)
+    named = order if n <= MOST_NAMED else _apart(order[statuses[order] == "outlier"], place, top)
     ax.set_yticks(place[named], [_short(result.names[i]) for i in named], fontsize=8)
     if n > MOST_NAMED:
         ax.set_ylabel(f"{n:,} {result.nouns[0]} by mean")
-    ax.set_ylim(-1, n)
+    ax.set_ylim(-1, top)
     ax.set_xlabel("mean reward, with its confidence interval")
     title = result.summary.split(". ")[0].rstrip(".") + "."
     ax.set_title(textwrap.fill(title, int(11 * width)), fontsize=10, loc="left")
@@ -126,17 +130,27 @@ def _shade_gaps(
             left, right = result.high[below].max(), result.low[above].min()
             ax.axvspan(left, right, color=COLOURS["outlier"], alpha=0.13, lw=0)
             ax.annotate(
-                f"gap {right - left:.2g}", ((left + right) / 2, 1), (0, 2),
+                f"gap {right - left:.2g}", ((left + right) / 2, 0), (0, 4),
                 xycoords=("data", "axes fraction"), textcoords="offset points",
                 ha="center", va="bottom", fontsize=8, color=COLOURS["outlier"],
             )  # fmt: skip
 
 
-def _apart(arms: NDArray[np.intp], place: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+def _places(order: NDArray[np.intp], outlier: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Return the height of each arm and of the whole; among many arms, outliers get more room."""
+    n, odd = len(order), max(int(outlier.sum()), 1)
+    room = np.where(outlier[order], max(1.0, min(NAME_HEIGHT * n, n / (2 * odd))), 1.0)
+    ends = np.cumsum(room)
+    place = np.empty(n)
+    place[order] = ends - room / 2 - 0.5
+    return place, float(ends[-1])
+
+
+def _apart(arms: NDArray[np.intp], place: Floats, top: float) -> NDArray[np.intp]:
     """Return those of the arms, by ascending place, whose names do not run into each other."""
     chosen: list[int] = []
     for arm in arms.tolist():
-        if not chosen or place[arm] - place[chosen[-1]] >= 0.018 * n:
+        if not chosen or place[arm] - place[chosen[-1]] >= NAME_HEIGHT / 2 * top:
             chosen.append(arm)
     return np.array(chosen, dtype=np.intp)
 
