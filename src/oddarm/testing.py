@@ -1,26 +1,33 @@
-"""Checks for strategies of your own: what every strategy of oddarm promises to its callers.
+"""Checks for strategies and sources of your own: what those of oddarm promise to their callers.
 
 Example:
     >>> import oddarm
-    >>> from oddarm.testing import check_strategy
+    >>> from oddarm.testing import check_source, check_strategy
     >>> check_strategy(oddarm.strategies.NRR(k=2))
+    >>> check_source(lambda: oddarm.sources.RecordedSource({"a": [0, 1], "b": [1], "c": [0, 0]}))
 """
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import inspect
 import json
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.errors import OddarmError
+from oddarm.runner import find
 from oddarm.search import Search
-from oddarm.sources import SimulatedArms
+from oddarm.sources import Job, SimulatedArms, Source
 from oddarm.strategies import Strategy
 
-__all__ = ["STRATEGY_CHECKS", "check_strategy"]
+__all__ = ["SOURCE_CHECKS", "STRATEGY_CHECKS", "check_source", "check_strategy"]
 
 # One arm far above nine others that are neither tied nor close to it: easy for any rule.
 NAMES = [f"arm-{i}" for i in range(10)]
@@ -179,3 +186,164 @@ def check_strategy(strategy: Strategy) -> None:
     """Run every check on a strategy; the first failure is an AssertionError that says which."""
     for check in STRATEGY_CHECKS:
         check(strategy)
+
+
+Floats = NDArray[np.float64]
+MakeSource = Callable[[], Source]
+
+WHOLE = 2000
+"""Finite arms of at most so many rewards are drawn to the end."""
+
+
+def _run(job: Job) -> Any:
+    """Return what a job gives, in an event loop if it needs one."""
+    drawn = job()
+    return asyncio.run(_wait_for(drawn)) if inspect.isawaitable(drawn) else drawn
+
+
+async def _wait_for(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def _draw(source: Source, arm: Any, count: int) -> Floats:
+    """Draw rewards and check that each fits the declared model."""
+    return source.rewards.check(source.draw(arm, count))
+
+
+def _pools(source: Source) -> dict[Any, int]:
+    """Return the finite arms that are small enough to be drawn to the end, with their sizes."""
+    sizes = source.rewards.pools or ()
+    pools = {a: s for a, s in zip(source.arms, sizes, strict=False) if s <= WHOLE}
+    return dict(list(pools.items())[:5])
+
+
+def names_its_arms(make: MakeSource) -> None:
+    """The arms have distinct names that stay the same; a finite source knows their sizes."""
+    with make() as source:
+        arms = list(source.arms)
+        assert arms, "the source has no arms"
+        assert len(set(arms)) == len(arms), "two arms have the same name"
+        assert list(source.arms) == arms, "the arms change from one look to the next"
+        sizes = source.rewards.pools
+        assert sizes is None or len(sizes) == len(arms), "pools has not one size for each arm"
+
+
+def draws_as_many_as_asked(make: MakeSource) -> None:
+    """As many rewards are drawn as asked for, fewer only from a finite arm that ends."""
+    with make() as source:
+        left = dict(zip(source.arms, source.rewards.pools or (), strict=False))
+        for arm in list(source.arms)[:5]:
+            for count in (1, 2, 7):
+                wanted = min(count, left.get(arm, count))
+                got = len(_draw(source, arm, count))
+                assert got == wanted, f"draw({arm!r}, {count}) gave {got} rewards, not {wanted}"
+                if arm in left:
+                    left[arm] -= got
+
+
+def finite_arms_end(make: MakeSource) -> None:
+    """A finite arm gives each of its rewards once, however they are drawn, then none."""
+    with make() as source, make() as other:
+        for arm, size in _pools(source).items():
+            at_once = _draw(source, arm, size + 3)
+            assert len(at_once) == size, f"{arm!r} gave {len(at_once)} of its {size} rewards"
+            assert len(_draw(source, arm, 1)) == 0, f"{arm!r} gives more than its {size} rewards"
+            one_by_one = [_draw(other, arm, 1) for _ in range(size)]
+            assert len(_draw(other, arm, 1)) == 0, f"{arm!r} gives more than its {size} rewards"
+            same = sorted(at_once.tolist()) == sorted(np.concatenate(one_by_one).tolist())
+            assert same, f"{arm!r} drawn one by one gives other rewards than drawn at once"
+
+
+def jobs_pick_when_made(make: MakeSource) -> None:
+    """Jobs of finite arms pick their items when made: run late, out of order or again, no matter.
+
+    A source that draws in the runner's own thread, or only one by one, may leave `job` as it is.
+    """
+    with make() as source, make() as other:
+        if type(source).job is Source.job:
+            return
+        for arm, size in _pools(source).items():
+            jobs = [source.job(arm, count) for count in (1, 2, size)]
+            late = [source.rewards.check(_run(job)) for job in reversed(jobs)][::-1]
+            whole = _draw(other, arm, size)
+            same = sorted(np.concatenate(late).tolist()) == sorted(whole.tolist())
+            assert same, f"jobs of {arm!r} run out of order draw other items than draw"
+            again = source.rewards.check(_run(jobs[0]))
+            assert np.array_equal(again, late[0]), f"a job of {arm!r} run again draws other items"
+
+
+def goes_where_it_is_sent(make: MakeSource) -> None:
+    """After `seek`, the same rewards come again; every finite source can do that."""
+    with make() as source:
+        if type(source).seek is Source.seek and source.rewards.pools is None:
+            return
+        for arm in list(source.arms)[:5]:
+            first = _draw(source, arm, 6)
+            source.seek(arm, 1)
+            again = _draw(source, arm, 5)
+            assert np.array_equal(first[1:], again), f"seek({arm!r}, 1) leads to other rewards"
+
+
+def refuses_unknown_arms(make: MakeSource) -> None:
+    """The name of an arm that it does not have is refused with an OddarmError."""
+    with make() as source:
+        for draw in (source.draw, lambda arm: _run(source.job(arm))):
+            try:
+                draw(object())
+            except OddarmError:
+                continue
+            raise AssertionError("a reward was drawn of an arm that the source does not have")
+
+
+def serves_a_search(make: MakeSource) -> None:
+    """A search on the source counts its rewards, within the budget, and no arm fails."""
+    with make() as source:
+        if len(source.arms) < 3:
+            return
+        result = find(source, strategy="rr", max_outliers=1, max_pulls=300)
+        assert not result.errors, f"arms failed: {result.errors}"
+        assert 0 < result.pulls <= 300, f"{result.pulls} pulls with a budget of 300"
+
+
+def closes_twice(make: MakeSource) -> None:
+    """A source that is closed can be closed again."""
+    source = make()
+    source.close()
+    source.close()
+
+
+def jobs_can_be_sent(make: MakeSource) -> None:
+    """A job that was pickled, as for another process, gives the same rewards."""
+    with make() as source, make() as other:
+        arm = next(iter(source.arms))
+        sent = pickle.loads(pickle.dumps(source.job(arm, 3)))
+        there = source.rewards.check(_run(sent))
+        here = source.rewards.check(_run(other.job(arm, 3)))
+        assert len(there) == len(here), "a job that was sent gives another number of rewards"
+        if source.rewards.pools is not None:
+            assert np.array_equal(there, here), "a job that was sent gives other rewards"
+
+
+SOURCE_CHECKS: tuple[Callable[[MakeSource], None], ...] = (
+    names_its_arms,
+    draws_as_many_as_asked,
+    finite_arms_end,
+    jobs_pick_when_made,
+    goes_where_it_is_sent,
+    refuses_unknown_arms,
+    serves_a_search,
+    closes_twice,
+)
+
+
+def check_source(source: Source | MakeSource, *, processes: bool = False) -> None:
+    """Run every check on a source; the first failure is an AssertionError that says which.
+
+    Args:
+        source: A function that returns a new source each time, with the same rewards if they have
+            an order; or a source that can be copied.
+        processes: Whether its jobs can be sent to other processes.
+    """
+    make = (lambda: copy.deepcopy(source)) if isinstance(source, Source) else source
+    for check in (*SOURCE_CHECKS, *([jobs_can_be_sent] if processes else [])):
+        check(make)

@@ -26,13 +26,15 @@ class Pull:
         count: How many.
         job: What draws them, once they are picked.
         failures: How often it has failed.
-        rewards: What it gave; None until then.
+        drawn: Whether its rewards are there, and wait to be told.
+        rewards: What it gave.
     """
 
     arm: Any
     count: int
     job: Job | None = None
     failures: int = 0
+    drawn: bool = False
     rewards: Any = None
 
 
@@ -96,14 +98,14 @@ class Desk:
         """Tell the rewards of a pull, and those that waited for it."""
         if pull.arm in self._failed:
             return
-        pull.rewards = rewards
+        pull.rewards, pull.drawn = rewards, True
         line = self._lines[pull.arm]
-        while line and line[0].rewards is not None:
+        while line and line[0].drawn:
             first = line[0]
             try:
                 told = self._tell(first)
             except RewardError as error:
-                first.rewards = None
+                first.drawn = False
                 self.fail(first, error)
                 return
             line.popleft()
@@ -134,14 +136,12 @@ class Desk:
         )
 
     def _ask(self) -> None:
-        search = self.search
-        limit = self._limit()
+        search, free = self.search, None
         if search.max_pulls is not None:
             free = search.max_pulls - search.pulls - self._out
             if free < 1:
                 return
-            limit = free if limit is None else min(limit, free)
-        for arm, wanted in Counter(search.ask(limit)).items():
+        for arm, wanted in Counter(search.ask(self._limit())[:free]).items():
             count = wanted
             if self._left is not None:
                 count = min(wanted, self._left[arm])
