@@ -22,6 +22,7 @@ class Clock:
         self.now = 1_000_000.0
 
     def __call__(self):
+        """Return the time."""
         return self.now
 
 

@@ -1,5 +1,6 @@
 """What a study promises, on every database."""
 
+import itertools
 import json
 import threading
 
@@ -242,10 +243,15 @@ def test_an_error_undoes_a_batch(storage):
     with started(storage) as study:
         pulls = study.ask(2)
         before = state(study)
-        with pytest.raises(RuntimeError), study.batch() as batch:
-            batch.tell_many({pull.id: 1 for pull in pulls})
-            batch.ask(3)
-            raise RuntimeError
+
+        def fail_in_a_batch():
+            with study.batch() as batch:
+                batch.tell_many({pull.id: 1 for pull in pulls})
+                batch.ask(3)
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail_in_a_batch()
         assert state(study) == before
         with study.batch() as batch:
             assert batch.tell_many({pulls[0].id: 1}) == 1
@@ -323,14 +329,13 @@ def test_export(storage):
         study.tell_arm("arm-1", [1, 0], key="k")
         tells = [json.loads(line) for line in study.export()]
         assert [tell["pull"] for tell in tells[-2:]] == ["k", "k"]
-        again, batch = Search(NAMES, max_outliers=1), {}
-        for tell in [*tells, {"seq": None, "arm": None, "reward": None}]:
-            if batch and tell["seq"] != seq:
-                for arm, rewards in batch.items():
-                    again.tell(arm, rewards)
-                batch = {}
-            seq = tell["seq"]
-            batch.setdefault(tell["arm"], []).append(tell["reward"])
+        again = Search(NAMES, max_outliers=1)
+        for _, batch in itertools.groupby(tells, lambda tell: tell["seq"]):
+            by_arm = {}
+            for tell in batch:
+                by_arm.setdefault(tell["arm"], []).append(tell["reward"])
+            for arm, rewards in by_arm.items():
+                again.tell(arm, rewards)
         assert again.result().to_dict() == study.result().to_dict()
         lines = "".join(study.export("csv")).splitlines()
         assert lines[0] == "seq,at,pull,arm,reward"

@@ -58,16 +58,19 @@ class SQLiteDatabase(Database):
 
     def begin(self, connection: Connection, write: bool) -> None:
         """Begin; a writer takes its turn at once, so that what it reads stays true."""
-        if self._identity() != self._file:
-            raise StoreError(
-                f"{self.path} was removed or replaced while in use: "
-                "put the file back and start again."
-            )
         connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     @contextmanager
     def turn(self, write: bool) -> Iterator[None]:
-        """Let the threads of this process write one after the other, without polling the file."""
+        """Let the threads of this process write one after the other, without polling the file.
+
+        What is written to a file that was removed would be lost without a word.
+        """
+        if self._identity() != self._file:
+            raise StoreError(
+                f"{self.path} was removed or replaced while in use: "
+                "put the file back, or start again."
+            )
         if not write:
             yield
             return

@@ -1,0 +1,259 @@
+"""Databases that are locked, full, gone, torn, cut off, old or too new."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oddarm import create_study, list_studies, open_study
+from oddarm.errors import ParameterError, StoreBusyError, StoreError, StoreFullError
+from oddarm.store import schema, sqlite
+from oddarm.store.database import open_database
+from oddarm.testing import NAMES
+
+
+def state(study):
+    """Return the state of a study, as it would be written."""
+    return json.loads(json.dumps(study.search().to_dict()))
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A SQLite file with a study in it that has had five rewards."""
+    path = tmp_path / "s.db"
+    with create_study(path, "demo", NAMES, max_outliers=1) as study:
+        study.tell_many({pull.id: 1 for pull in study.ask(5)})
+    return path
+
+
+def test_locked(path, monkeypatch):
+    """A database that another process keeps locked is an error to be tried again after."""
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    with open_study(path, "demo") as study:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        before = state(study)  # a reader is not in the way, and nothing is in its way
+        with pytest.raises(StoreBusyError, match="locked by another process"):
+            study.ask(1)
+        other.execute("ROLLBACK")
+        other.close()
+        assert state(study) == before
+        assert len(study.ask(1)) == 1
+
+
+def test_full(path):
+    """On a full disk nothing that was acknowledged is lost, and with room again it goes on."""
+    with open_study(path, "demo") as study:
+        connection = study._database._idle[-1]
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        told = [5]
+
+        def fill():
+            while True:
+                told.append(study.tell_many({pull.id: 1 for pull in study.ask(50)}))
+
+        with pytest.raises(StoreFullError, match="the disk is full"):
+            fill()
+        assert len(told) > 1
+        assert study.result().pulls == sum(told)
+        with open_study(path, "demo") as other:
+            assert state(other) == state(study)
+        more = study.tell_many({pull.id: 1 for pull in study.ask(50)})
+        assert study.result().pulls == sum(told) + more
+
+
+def test_removed(path):
+    """A file that was removed takes no more rewards, and is not made anew behind one's back."""
+    with open_study(path, "demo") as study:
+        pulls = study.ask(2)
+        path.rename(path.with_name("away.db"))
+        for action in (lambda: study.tell(pulls[0].id, 1), study.result, lambda: study.ask(1)):
+            with pytest.raises(StoreError, match="was removed or replaced"):
+                action()
+        assert not path.exists()
+        path.with_name("away.db").rename(path)
+        assert study.tell(pulls[0].id, 1)
+    with pytest.raises(StoreError, match="is not there: create a study"):
+        open_study(path.with_name("nowhere.db"), "demo")
+    with pytest.raises(StoreError, match="cannot be used"):
+        create_study(path.parent / "no" / "folder.db", "demo", 5, max_outliers=1)
+
+
+def test_no_database(tmp_path):
+    """A file that is something else, and a URL that is none, are refused in a sentence."""
+    path = tmp_path / "text.db"
+    path.write_text("this is no database, " * 100)
+    with pytest.raises(StoreError, match="file is not a database"):
+        list_studies(path)
+    with pytest.raises(ParameterError, match="storage mysql://…, must be"):
+        list_studies("mysql://user:secret@host/x")
+    with pytest.raises(ParameterError, match="names no file"):
+        list_studies("sqlite://")
+
+
+def test_urls(path, monkeypatch):
+    """A path, a relative URL and an absolute one name the same file."""
+    monkeypatch.chdir(path.parent)
+    for url in (path, str(path), "s.db", "sqlite:///s.db", f"sqlite:///{path}"):
+        assert [info.name for info in list_studies(url)] == ["demo"]
+
+
+DIE = """
+import os, signal, sys, oddarm
+with oddarm.open_study(sys.argv[1], "demo") as study:
+    for _ in range(3):
+        pulls = study.ask(4)
+        study.tell_many({pull.id: 1 for pull in pulls})
+    print(study.result().pulls, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_killed_and_torn(path):
+    """What was told before a SIGKILL is there, and half a write after it is as if never begun."""
+    died = subprocess.run([sys.executable, "-c", DIE, path], capture_output=True, check=False)
+    assert died.stdout.split() == [b"17"], died.stderr.decode()
+    log = path.with_name("s.db-wal")
+    whole = log.read_bytes()
+    for cut in range(0, 6000, 997):
+        copy = path.with_name(f"torn-{cut}.db")
+        shutil.copy(path, copy)
+        # a write that was under way: the last frames, or a part of them, once more
+        torn = whole + whole[-6000:][: cut or None]
+        copy.with_name(f"torn-{cut}.db-wal").write_bytes(torn)
+        with open_study(copy, "demo") as study:
+            assert study.result().pulls == 17
+            assert study.tell_many({pull.id: 1 for pull in study.ask(3)}) == 3
+    for cut in (1, 100, 5000, 20000):
+        copy = path.with_name(f"short-{cut}.db")
+        shutil.copy(path, copy)
+        copy.with_name(f"short-{cut}.db-wal").write_bytes(whole[:-cut])
+        with open_study(copy, "demo") as study:  # an older moment, whole in itself
+            assert study.result().pulls == len(list(study.tells())) <= 17
+            assert study.tell_many({pull.id: 1 for pull in study.ask(3)}) == 3
+
+
+def test_migration(tmp_path, monkeypatch):
+    """A database of version 1 is brought up to date with its studies as they were."""
+    path = tmp_path / "s.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        with create_study(path, "demo", NAMES, max_outliers=1) as study:
+            pulls = study.ask(7)
+            study.tell_many({pull.id: 1 for pull in pulls[:5]})
+            before = state(study)
+    assert version(path) == 1
+    with open_study(path, "demo") as study:
+        assert version(path) == len(schema.MIGRATIONS)
+        assert state(study) == before
+        assert study.tell_many({pull.id: 1 for pull in pulls}) == 2
+    made = sqlite3.connect(":memory:")
+    for statement in (statement for step in schema.MIGRATIONS for statement in step):
+        made.execute(statement)
+    assert tables(sqlite3.connect(path)) == tables(made)
+
+
+def version(path):
+    """Return the version of a database's tables."""
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT version FROM oddarm_schema_version").fetchone()[0]
+    connection.close()
+    return found
+
+
+def tables(connection):
+    """Return the tables and indices of a database, and close it."""
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE name <> 'oddarm_schema_version' ORDER BY name"
+    ).fetchall()
+    connection.close()
+    return rows
+
+
+def test_a_newer_database_is_refused(path):
+    """Tables of a version that this oddarm does not know are left alone."""
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE oddarm_schema_version SET version = 99")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match=r"tables of version 99.*install a newer oddarm"):
+        open_study(path, "demo")
+
+
+def cut(url):
+    """End all connections to a PostgreSQL database."""
+    import psycopg
+
+    server, name = url.rsplit("/", 1)
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+        )
+
+
+def test_connection_cut(postgres_database):
+    """A connection cut while idle is not noticed; one cut in a batch undoes the batch."""
+    url = postgres_database
+    with create_study(url, "demo", NAMES, max_outliers=1) as study:
+        pulls = study.ask(6)
+        study.tell_many({pull.id: 1 for pull in pulls[:3]})
+        cut(url)
+        assert study.tell(pulls[3].id, 1)
+        before = state(study)
+
+        def cut_in_a_batch():
+            with study.batch() as batch:
+                batch.tell_many({pulls[4].id: 1})
+                cut(url)
+
+        with pytest.raises(StoreError, match="cannot be used"):
+            cut_in_a_batch()
+        assert state(study) == before
+        assert study.tell_many({pull.id: 1 for pull in pulls}) == 2
+        with open_study(url, "demo") as other:
+            assert state(other) == state(study)
+
+
+def test_postgres_that_is_not_there():
+    """A server that does not answer is named without its password."""
+    with pytest.raises(StoreError, match="cannot be used") as caught:
+        list_studies("postgresql://me:secret@127.0.0.1:1/none")
+    assert "postgresql://me@127.0.0.1:1/none" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_postgres_migration(postgres_database, monkeypatch):
+    """PostgreSQL is brought up to date as well, by whoever comes first."""
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        with create_study(postgres_database, "demo", NAMES, max_outliers=1) as study:
+            study.ask(3)
+    with open_study(postgres_database, "demo") as study:
+        assert study.info().revision == 1
+        database = open_database(postgres_database)
+        with database.transaction() as connection:
+            row = connection.execute("SELECT version FROM oddarm_schema_version").fetchone()
+        assert row[0] == len(schema.MIGRATIONS)
+        database.close()
+
+
+def test_locked_in_postgres(postgres_database, monkeypatch):
+    """A study that another transaction keeps locked is an error to be tried again after."""
+    from oddarm.store import postgres
+
+    create_study(postgres_database, "demo", NAMES, max_outliers=1).close()
+    monkeypatch.setattr(postgres, "WAIT_SECONDS", 1)
+    with open_study(postgres_database, "demo") as one, open_study(postgres_database, "demo") as two:
+        with one.batch(), pytest.raises(StoreBusyError, match="locked by others"):
+            two.ask(1)
+        assert len(two.ask(1)) == 1
+
+
+def test_nothing_is_left_beside(path):
+    """A closed study leaves the one file."""
+    assert sorted(Path(path).parent.iterdir()) == [path]
