@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
-from benchmarks import strategies, tables, yahoo
+from benchmarks import runner, strategies, tables, yahoo
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
@@ -76,6 +76,7 @@ def gold() -> None:
 if __name__ == "__main__":
     imports()
     gold()
+    runner.run()
     strategies.run()
     yahoo.run()
     tables.run()

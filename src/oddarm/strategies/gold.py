@@ -103,7 +103,7 @@ class GoldRun(Run):
         """Go on with the sweep over the arms in play, in the given order."""
         if self.verdict != "running":
             return []
-        n, terminal = self.setting.n, self.terminal
+        n, terminal = self.setting.n, self.terminal.tolist()
         if limit is None:
             arms = [i for i in range(self.position, n) if not terminal[i]]
             if not arms:
