@@ -324,16 +324,20 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     del request
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
+    found = error.errors()
+    # Of a value that fits no alternative, the one whose type it has says most.
+    first = next((one for one in found if not one["type"].endswith("_type")), found[0])
     if first["type"] == "json_invalid":
         return JSONResponse({"error": f"the body is not JSON: {first['ctx']['error']}."}, 400)
-    place = ".".join(str(part) for part in first["loc"])
+    place = ".".join(str(part) for part in first["loc"] if f"_{part}".isidentifier())
     return JSONResponse({"error": f"{place}: {first['msg']}."}, 422)
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     words = error.detail
+    if error.status_code == 400:
+        words = "the body is not JSON that can be read."
     if error.status_code in (404, 405):
         words = f"{request.method} {request.url.path} is nothing that this service does."
     return JSONResponse({"error": words}, error.status_code, error.headers)

@@ -1,0 +1,361 @@
+"""The service's endpoints: what they answer, and how they refuse."""
+
+import asyncio
+import json
+import logging
+
+import pytest
+from fastapi.testclient import TestClient
+
+from oddarm import create_study, open_study
+from oddarm.service import app as app_module
+from oddarm.service import create_app
+from oddarm.service.logs import JSONFormatter
+from oddarm.service.models import MAX_BODY
+from oddarm.service.studies import Studies
+from oddarm.store import sqlite
+from oddarm.store.database import open_database
+
+ARMS = ["ams", "fra", "lhr", "gru"]
+
+
+@pytest.fixture
+def demo(http):
+    """A service with a study in it."""
+    answer = http.post("/studies", json={"name": "demo", "arms": ARMS, "max_outliers": 1})
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == "/studies/demo"
+    return http
+
+
+def ask(http, limit=1, **options):
+    """Return pulls of the study."""
+    return http.post("/studies/demo/ask", json={"limit": limit, **options}).json()["pulls"]
+
+
+def tell(http, pulls, reward=1):
+    """Report the same reward for some pulls."""
+    body = {"tells": [{"pull": pull["id"], "reward": reward} for pull in pulls]}
+    return http.post("/studies/demo/tell", json=body)
+
+
+def refused(answer, status, words):
+    """Check that an answer is a refusal in one sentence."""
+    assert answer.status_code == status, answer.text
+    assert list(answer.json()) == ["error"]
+    assert words in answer.json()["error"]
+    assert "Traceback" not in answer.text
+
+
+def test_a_study_from_its_making_to_its_end(demo):
+    """Asked and told over HTTP, a study ends with the outlier declared."""
+    while True:
+        asked = demo.post("/studies/demo/ask", json={"limit": 40}).json()
+        if asked["status"] == "done":
+            break
+        tells = [
+            {"pull": pull["id"], "reward": int(pull["arm"] == "gru")} for pull in asked["pulls"]
+        ]
+        assert demo.post("/studies/demo/tell", json={"tells": tells}).json() == {"told": 40}
+    result = demo.get("/studies/demo/result").json()
+    assert result["outliers"] == ["gru"]
+    (row,) = demo.get("/studies").json()
+    assert row == demo.get("/studies/demo").json()
+    assert (row["status"], row["verdict"], row["pulls"]) == ("done", "ranked", result["pulls"])
+
+
+def test_idempotent_tells(demo):
+    """A pull told twice, and data sent twice under one key, count once."""
+    pulls = ask(demo, 3)
+    assert tell(demo, pulls[:2]).json() == {"told": 2}
+    assert tell(demo, pulls).json() == {"told": 1}
+    body = {"arm": "ams", "rewards": [1, 0, 1], "key": "monday"}
+    assert demo.post("/studies/demo/data", json=body).json() == {"told": 3}
+    assert demo.post("/studies/demo/data", json=body).json() == {"told": 0}
+    assert demo.get("/studies/demo").json()["pulls"] == 6
+
+
+def test_pause_resume_delete(demo):
+    """A paused study hands out nothing; a deleted one is gone, and its name free."""
+    assert demo.post("/studies/demo/pause").json()["status"] == "paused"
+    assert demo.post("/studies/demo/ask", json={}).json() == {"pulls": [], "status": "paused"}
+    assert demo.post("/studies/demo/resume").json()["status"] == "running"
+    assert len(ask(demo)) == 1
+    assert demo.delete("/studies/demo").status_code == 204
+    refused(demo.get("/studies/demo"), 404, "study 'demo'")
+    again = demo.post("/studies", json={"name": "demo", "arms": 20})
+    assert again.json()["arms"] == 20
+    assert len(ask(demo, 20)) == 20
+
+
+def test_a_study_made_anew_by_another_process(demo, storage):
+    """What others do to the database is seen at the next request."""
+    ask(demo)
+    with open_study(storage, "demo") as study:
+        study.delete()
+    refused(demo.post("/studies/demo/ask", json={}), 404, "study 'demo' is not in")
+    create_study(storage, "demo", 30).close()
+    assert len(ask(demo, 30)) == 30
+
+
+def test_export(demo):
+    """Rewards come as JSON lines or CSV, as a download."""
+    tell(demo, ask(demo, 3))
+    lines = demo.get("/studies/demo/export")
+    assert lines.headers["content-type"].startswith("application/jsonl")
+    assert lines.headers["content-disposition"] == 'attachment; filename="demo.jsonl"'
+    assert [json.loads(line)["arm"] for line in lines.text.splitlines()] == ARMS[:3]
+    table = demo.get("/studies/demo/export?format=csv")
+    assert table.headers["content-type"].startswith("text/csv")
+    assert len(table.text.splitlines()) == 4
+    refused(demo.get("/studies/demo/export?format=xml"), 422, "query.format")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("POST", "/studies", b"{", 400, "the body is not JSON"),
+        ("POST", "/studies", b"[" * 100_000, 400, "JSON"),
+        ("POST", "/studies", {"name": "a/b", "arms": 20}, 422, "body.name"),
+        ("POST", "/studies", {"name": "demo", "arms": ARMS, "max_outliers": 1}, 409, "is there"),
+        ("POST", "/studies", {"name": "x", "arms": ["a", "a", "b"], "max_outliers": 1}, 422, "twi"),
+        ("POST", "/studies", {"name": "x", "arms": 20, "epsilon": 0.01}, 422, "epsilon == 0.01"),
+        ("POST", "/studies", {"name": "x", "arms": 20, "strategy": "silver"}, 422, "'silver'"),
+        ("POST", "/studies", {"name": "x", "arms": 20, "rewards": [1, 0]}, 422, "low < high"),
+        ("POST", "/studies", {"name": "x", "arms": 20, "colour": "red"}, 422, "body.colour"),
+        ("POST", "/studies", {"name": "x", "arms": 10**9}, 422, "less than or equal to 5000"),
+        ("POST", "/studies", {"name": "x", "arms": ["a", "b", "\ud800"]}, 422, ""),
+        ("POST", "/studies/other/ask", {}, 404, "study 'other' is not in"),
+        ("POST", "/studies/demo/ask", {"limit": 0}, 422, "body.limit"),
+        ("POST", "/studies/demo/ask", {"limit": 10**6}, 422, "body.limit"),
+        ("POST", "/studies/demo/ask", {"lease_seconds": -1}, 422, "body.lease_seconds"),
+        ("POST", "/studies/demo/tell", {"tells": [{"pull": "x", "reward": 1}]}, 404, "pull 'x'"),
+        ("POST", "/studies/demo/tell", {"tells": [{"pull": "x"}]}, 422, "reward"),
+        ("POST", "/studies/demo/tell", b'{"tells": [{"pull": "x", "reward": NaN}]}', 422, "finite"),
+        ("POST", "/studies/demo/data", {"arm": "x", "rewards": [1], "key": "k"}, 422, "arm 'x'"),
+        ("POST", "/studies/demo/data", {"arm": "ams", "rewards": [7], "key": "k"}, 422, "0 or 1"),
+        ("GET", "/studies/other/result", None, 404, "study 'other'"),
+        ("GET", "/studies/other/events", None, 404, "study 'other'"),
+        ("DELETE", "/studies/other", None, 404, "study 'other'"),
+        ("GET", "/studies/a%2Fb", None, 404, "nothing that this service does"),
+        ("PUT", "/studies", {}, 405, "PUT /studies is nothing that this service does"),
+        ("GET", "/nonsense", None, 404, "nothing that this service does"),
+    ],
+)
+def test_bad_requests(demo, method, path, body, status, words):
+    """Each mistake gets the right status and one sentence, and changes nothing."""
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    headers = {} if content is None else {"Content-Type": "application/json"}
+    before = demo.get("/studies").json()
+    refused(demo.request(method, path, content=content, headers=headers), status, words)
+    assert demo.get("/studies").json() == before
+
+
+def test_a_reward_out_of_range_in_a_batch(demo):
+    """A batch with one bad reward is refused whole; told right, it is taken."""
+    pulls = ask(demo, 3)
+    tells = [{"pull": pull["id"], "reward": 1} for pull in pulls]
+    bad = [*tells[:2], {**tells[2], "reward": 0.5}]
+    refused(demo.post("/studies/demo/tell", json={"tells": bad}), 422, "0.5 at position 2 of 3")
+    assert tell(demo, pulls).json() == {"told": 3}
+
+
+def test_too_large(demo):
+    """A body beyond the limit is refused, whether it says its length or not."""
+    large = b" " * (MAX_BODY + 1)
+    refused(demo.post("/studies", content=large), 413, "more than 4,000,000 bytes")
+
+    def chunks():
+        for _ in range(50):
+            yield b" " * 100_000
+
+    headers = {"Content-Type": "application/json"}
+    refused(demo.post("/studies", content=chunks(), headers=headers), 413, "more than")
+
+
+def test_token(storage):
+    """With a token, studies are for those who send it; health and the page are for all."""
+    token = "correct horse battery staple"
+    with TestClient(create_app(storage, token=token)) as http:
+        assert http.get("/health").json()["status"] == "ok"
+        assert http.get("/").status_code == 200
+        for headers, words in [
+            ({}, "there is no token"),
+            ({"Authorization": "Bearer wrong"}, "the token is wrong"),
+            ({"Authorization": f"Basic {token}"}, "the token is wrong"),
+            ({"Authorization": "Bearer ü".encode()}, "the token is wrong"),
+        ]:
+            answer = http.get("/studies", headers=headers)
+            refused(answer, 401, words)
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert http.get("/studies", headers={"Authorization": f"Bearer {token}"}).json() == []
+
+
+def test_without_a_token_only_this_machine(http):
+    """Requests under another host name, or sent by pages from elsewhere, are refused."""
+    refused(http.get("/studies", headers={"Host": "evil.example"}), 403, "is not this machine")
+    refused(http.get("/studies", headers={"Host": "[::"}), 403, "is not this machine")
+    refused(http.post("/studies/x/pause", headers={"Origin": "http://evil.example"}), 403, "origin")
+    own = {"Origin": "http://127.0.0.1:8321"}
+    assert http.get("/studies", headers=own).status_code == 200
+    assert http.get("/studies", headers={"Host": "localhost:99"}).status_code == 200
+
+
+def test_database_in_trouble(demo, storage, monkeypatch):
+    """Locked, full or gone is 503 or 507; when it is over, the service goes on as before."""
+    import sqlite3
+
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    pulls = ask(demo, 4)
+    for connection in demo.app.state.studies._database._idle:
+        connection.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(storage, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = tell(demo, pulls)
+    refused(answer, 503, "locked by another process")
+    assert answer.headers["retry-after"] == "1"
+    assert demo.get("/health").status_code == 200
+    other.execute("ROLLBACK")
+    other.close()
+    assert tell(demo, pulls[:1]).json() == {"told": 1}
+
+    for connection in demo.app.state.studies._database._idle:
+        connection.execute("PRAGMA max_page_count = 1")
+    big = {"arm": "ams", "rewards": [1] * 9000, "key": "big"}
+    refused(demo.post("/studies/demo/data", json=big), 507, "the disk is full")
+    assert demo.post("/studies/demo/data", json=big).json() == {"told": 9000}
+
+    storage.rename(storage.with_name("away.db"))
+    refused(tell(demo, pulls), 503, "was removed or replaced")
+    refused(demo.get("/health"), 503, "was removed or replaced")
+    storage.with_name("away.db").rename(storage)
+    assert tell(demo, pulls).json() == {"told": 3}
+    assert demo.get("/studies/demo").json()["pulls"] == 9004
+
+
+def test_an_internal_error_says_nothing_of_its_inside(demo, monkeypatch, caplog):
+    """A bug is a 500 with one sentence; the log has the traceback."""
+
+    def broken(_):
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(app_module, "_view", broken)
+    answer = demo.get("/studies/demo/view")
+    refused(answer, 500, "an internal error")
+    assert "secret" not in answer.text
+    (record,) = [r for r in caplog.records if r.getMessage() == "failed"]
+    assert "secret" in json.loads(JSONFormatter().format(record))["traceback"]
+
+
+def test_logs_are_json(demo, caplog):
+    """Changes and refusals are logged, a line of JSON each; asks and tells only on demand."""
+    with caplog.at_level(logging.INFO, "oddarm.service"):
+        ask(demo)
+        demo.post("/studies/demo/pause")
+        demo.get("/studies/other")
+    lines = [json.loads(JSONFormatter().format(record)) for record in caplog.records]
+    shown = [
+        (line["level"], line["path"], line["status"])
+        for line in lines
+        if line["logger"] == "oddarm.service"
+    ]
+    assert shown == [("info", "/studies/demo/pause", 200), ("warning", "/studies/other", 404)]
+
+
+def test_view(http):
+    """The view has an entry for each arm, the communities, the gap and the cost."""
+    http.post("/studies", json={"name": "demo", "arms": ARMS, "max_outliers": 1})
+    empty = http.get("/studies/demo/view").json()
+    assert empty["means"] == [None] * 4
+    assert (empty["low"], empty["high"]) == ([0.0] * 4, [1.0] * 4)
+    assert (empty["gap"], empty["cost"]["gold"]) == (None, None)
+    for key, arm in enumerate(ARMS):
+        rewards = [int(arm == "gru")] * 2000
+        http.post("/studies/demo/data", json={"arm": arm, "rewards": rewards, "key": str(key)})
+    seen = http.get("/studies/demo/view").json()
+    assert seen["counts"] == [2000] * 4
+    assert seen["community"] == [0, 0, 0, 1]
+    assert seen["gap"]["certain"] is True
+    assert seen["gap"]["below"] == 3
+    assert seen["high"][0] == pytest.approx(seen["gap"]["from"], rel=1e-5)
+    assert seen["low"][3] == pytest.approx(seen["gap"]["to"], rel=1e-5)
+    assert seen["outliers"] == [3]
+    assert seen["statuses"] == ["normal", "normal", "normal", "outlier"]
+    assert seen["cost"]["pulls"] == 8000
+    assert 0 < seen["cost"]["gold"] < 8000
+    assert seen["range"] == [0, 1]
+    assert seen["status"] == "done"
+
+
+def test_view_of_two_thousand_arms(http):
+    """At 2,000 arms the view is compact."""
+    http.post("/studies", json={"name": "demo", "arms": 2000, "strategy": "rr"})
+    tell(http, ask(http, 2000), 0)
+    answer = http.get("/studies/demo/view")
+    assert len(answer.json()["means"]) == 2000
+    assert len(answer.content) < 200_000
+    assert answer.json()["gap"]["certain"] is False
+
+
+def test_events(demo, monkeypatch):
+    """The stream tells the state at once, each change after, and the end."""
+    monkeypatch.setattr(app_module, "EVENT_SECONDS", 0.01)
+    studies = demo.app.state.studies
+
+    class FakeRequest:
+        app = demo.app
+
+    async def follow():
+        seen = []
+        first = await studies.read("demo", lambda study: study.info())
+        async for text in app_module._changes(FakeRequest, first):
+            seen.append(text)
+            if len(seen) == 1:
+                await studies.write("demo", lambda batch: batch.ask(2), asks=True)
+            elif len(seen) == 2:
+                await studies.read("demo", lambda study: study.delete())
+        return seen
+
+    first, second, last = demo.portal.call(follow)
+    assert first.startswith("event: change\nid: 0\ndata: {")
+    assert json.loads(second.split("data: ")[1])["revision"] == 1
+    assert last.startswith("event: deleted")
+
+
+def test_requests_that_wait_share_a_transaction(storage):
+    """Tells that come while the disk is busy are written together; one refused spoils no other."""
+    create_study(storage, "demo", ARMS, max_outliers=1).close()
+
+    async def run():
+        studies = Studies(open_database(storage))
+        pulls = await studies.write("demo", lambda batch: batch.ask(40), asks=True)
+
+        def tells(pull, reward):
+            return lambda batch: batch.tell_many({pull.id: reward})
+
+        outcomes = await asyncio.gather(
+            *(studies.write("demo", tells(pull, int(k != 7) or 5)) for k, pull in enumerate(pulls)),
+            return_exceptions=True,
+        )
+        info = await studies.read("demo", lambda study: study.info())
+        studies.close()
+        return outcomes, info
+
+    outcomes, info = asyncio.run(run())
+    (bad,) = [outcome for outcome in outcomes if outcome != 1]
+    assert "reward 5.0, must be 0 or 1" in str(bad)
+    assert info.pulls == 39
+    assert info.revision <= 3
+
+
+def test_openapi_has_examples(http):
+    """Every body of a request is described with an example that fits it."""
+    schemas = http.get("/openapi.json").json()["components"]["schemas"]
+    for name, model in (
+        ("CreateBody", app_module.CreateBody),
+        ("AskBody", app_module.AskBody),
+        ("TellBody", app_module.TellBody),
+        ("DataBody", app_module.DataBody),
+    ):
+        for example in schemas[name]["examples"]:
+            model.model_validate(example)
