@@ -1,10 +1,14 @@
-"""Shared fixtures: where the real data lies, if it is there."""
+"""Shared fixtures: where the real data lies, if it is there, and a PostgreSQL server."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+from postgres_server import PostgresMissingError, postgres_server
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +18,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder ../shared/data with real data beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[str]:
+    """The URL of a real PostgreSQL server, started for these tests; they skip without one."""
+    server = postgres_server()
+    try:
+        url = next(server)
+    except PostgresMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    yield url
+    server.close()

@@ -8,7 +8,9 @@ limit and spills the rest to a temporary folder. The data itself is only read.
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -187,9 +189,10 @@ class Connection:
         except ImportError:
             raise MissingExtraError("duckdb", "table", "sampling a table") from None
         self.error: type[Exception] = self._duckdb.Error
-        self._folder = tempfile.TemporaryDirectory(prefix="oddarm-")
+        folder = tempfile.mkdtemp(prefix="oddarm-")
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         # Nothing is fetched from the network unasked, such as an extension for another format.
-        settings = {"temp_directory": self._folder.name, "autoinstall_known_extensions": False}
+        settings = {"temp_directory": folder, "autoinstall_known_extensions": False}
         self.connection = self._duckdb.connect(":memory:", config=settings)
 
     def fetch(self, query: str) -> list[Any]:
@@ -205,7 +208,7 @@ class Connection:
     def close(self) -> None:
         """Close it and remove its folder."""
         self.connection.close()
-        self._folder.cleanup()
+        self._remove()
 
 
 def open_file(path: Path, reader: str, pick: Pick) -> DuckRows:
@@ -219,7 +222,9 @@ def open_frame(table: Any, pick: Pick) -> DuckRows:
     """Return the shuffled rows of an Arrow table."""
     connection = Connection()
     connection.connection.register("frame", table)
-    return DuckRows("the data frame", pick, connection, "frame")
+    rows = DuckRows("the data frame", pick, connection, "frame")
+    connection.connection.unregister("frame")
+    return rows
 
 
 def open_database(path: Path, table: str | None, query: str | None, pick: Pick) -> DuckRows:
@@ -239,7 +244,10 @@ def open_database(path: Path, table: str | None, query: str | None, pick: Pick) 
     else:
         table = _table(connection, path, table)
         name, data = f"table {table!r} of {path}", ".".join(map(identifier, table.split(".")))
-    return DuckRows(name, pick, connection, data)
+    rows = DuckRows(name, pick, connection, data)
+    connection.fetch("USE memory")
+    connection.fetch("DETACH oddarm_data")  # so that others can write to the file
+    return rows
 
 
 def _table(connection: Connection, path: Path, table: str | None) -> str:
