@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 import time
 
-from verification import coverage, gold, rivals
+from verification import coverage, faults, gold, rivals
 
-CHECKS = {"gold": gold.checks, "rivals": rivals.checks, "coverage": coverage.checks}
+CHECKS = {
+    "gold": gold.checks,
+    "rivals": rivals.checks,
+    "coverage": coverage.checks,
+    "faults": faults.checks,
+}
 
 
 def main(names: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 from pathlib import Path
 from types import FrameType
@@ -67,6 +68,8 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
+    # Once the requests are finished, uvicorn raises the signal again: to be asked is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     Server(config).run(sockets=[listening])
 
 
