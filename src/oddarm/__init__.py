@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from oddarm.errors import OddarmError
     from oddarm.groups import Group, outlier_arms, outlier_groups
+    from oddarm.planning import Plan, guess_means, plan
     from oddarm.problem import Problem
     from oddarm.result import Result
     from oddarm.runner import find, find_async, resume
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Group",
     "OddarmError",
+    "Plan",
     "Problem",
     "Result",
     "Search",
@@ -47,11 +49,13 @@ __all__ = [
     "errors",
     "find",
     "find_async",
+    "guess_means",
     "list_studies",
     "open_study",
     "open_table",
     "outlier_arms",
     "outlier_groups",
+    "plan",
     "resume",
     "rewards",
     "service",
@@ -66,6 +70,7 @@ __all__ = [
 _HOMES = {
     "Group": "groups",
     "OddarmError": "errors",
+    "Plan": "planning",
     "Problem": "problem",
     "Result": "result",
     "Search": "search",
@@ -73,11 +78,13 @@ _HOMES = {
     "create_study": "store",
     "find": "runner",
     "find_async": "runner",
+    "guess_means": "planning",
     "list_studies": "store",
     "open_study": "store",
     "open_table": "sources.table_open",
     "outlier_arms": "groups",
     "outlier_groups": "groups",
+    "plan": "planning",
     "resume": "runner",
     "simulate": "simulation",
 }

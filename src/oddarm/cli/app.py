@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oddarm._version import __version__
-from oddarm.cli import find, reproduce, serve, simulate, studies, watch
+from oddarm.cli import find, plan, reproduce, serve, simulate, studies, watch
 from oddarm.errors import OddarmError
 
 __all__ = ["app", "run"]
@@ -39,6 +39,7 @@ def _options(
 
 
 app.command()(find.find)
+app.command()(plan.plan)
 app.command()(simulate.simulate)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)

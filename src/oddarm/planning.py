@@ -1,0 +1,309 @@
+"""Before paying: how many pulls a search is likely to need, by simulating it on guessed means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from oddarm.checks import whole_number
+from oddarm.errors import ParameterError
+from oddarm.groups import Group, outlier_groups
+from oddarm.problem import Problem
+from oddarm.result import Result
+from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.search import Search
+from oddarm.simulation import simulate
+from oddarm.sources import SimulatedArms
+from oddarm.strategies import STRATEGIES, as_strategy
+
+__all__ = ["Plan", "StrategyCost", "guess_means", "plan"]
+
+PLANNED = tuple(name for name in ("adaptive", "gold", "rr", "wrr") if name in STRATEGIES)
+CAP = 1_000_000
+SLOW = ("wrr",)
+"""Strategies that take minutes where they are not compiled, and are left out there."""
+SLOW_CAP = 100_000
+"""The most pulls of a run, by default, where there is no compiled code."""
+BATCHES = 16
+"""Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+
+
+def guess_means(
+    arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
+) -> dict[str, float]:
+    """Return means as one might guess them: normal arms close together, outliers apart.
+
+    Args:
+        arms: How many arms there are.
+        outliers: How many of them are outliers.
+        gap: How far above the highest normal arm the outliers are; negative for below the lowest.
+        spread: The distance from the lowest normal arm to the highest; they are evenly spaced.
+            Default a tenth of the gap.
+        rate: The middle of the normal arms.
+
+    Example:
+        >>> guess_means(5, outliers=1, gap=0.3, spread=0.03, rate=0.2)
+        {'normal-1': 0.185, 'normal-2': 0.195, 'normal-3': 0.205, 'normal-4': 0.215, 'odd-1': 0.515}
+    """
+    n = whole_number("arms", arms, least=3)
+    odd = whole_number("outliers", outliers, least=0)
+    if 2 * odd >= n:
+        raise ParameterError(f"outliers == {odd} of {n} arms, must be fewer than half.")
+    if gap == 0:
+        raise ParameterError("gap == 0, must be > 0 for outliers above and < 0 for below.")
+    width = abs(gap) / 10 if spread is None else spread
+    if width < 0:
+        raise ParameterError(f"spread == {spread!r}, must be >= 0.")
+    normal = np.linspace(rate - width / 2, rate + width / 2, n - odd)
+    far = normal.max() + gap if gap > 0 else normal.min() + gap
+    found = {f"normal-{k}": round(float(mean), 12) for k, mean in enumerate(normal, start=1)}
+    return found | {f"odd-{k}": round(float(far), 12) for k in range(1, odd + 1)}
+
+
+@dataclass(frozen=True)
+class StrategyCost:
+    """What one strategy needed in simulated runs.
+
+    Attributes:
+        strategy: Its name.
+        until: What it was run until: "ranked" or "confirmed".
+        low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
+            the cap counts with the cap, so a quantile that equals the cap is a lower bound.
+        runs: How many runs there were.
+        capped: How many of them reached the cap.
+        cap: The most pulls of a run.
+        right: How many ranked every outlier group first; None if there is no group.
+    """
+
+    strategy: str
+    until: str
+    low: int
+    median: int
+    high: int
+    runs: int
+    capped: int
+    cap: int
+    right: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many pulls a search is likely to need.
+
+    Attributes:
+        means: The means taken for true.
+        problem: What is looked for.
+        groups: The outlier groups that these means have.
+        costs: For each strategy, what it needed.
+        full_scan: How many pulls draw every item of every arm; None if arms are endless.
+    """
+
+    means: dict[Any, float]
+    problem: Problem
+    groups: tuple[Group, ...]
+    costs: tuple[StrategyCost, ...]
+    full_scan: int | None
+
+    @property
+    def summary(self) -> str:
+        """What the means are like, in a sentence or two."""
+        limit = f"ε = {self.problem.epsilon:g} and {self._most}"
+        text = f"These {len(self.means):,} means have no outlier group at {limit}."
+        if self.groups:
+            group = max(self.groups, key=lambda found: found.max_epsilon)
+            odd = len(group.members)
+            text = (
+                f"{odd} of {len(self.means):,} arms {'is' if odd == 1 else 'are'} an outlier group "
+                f"at {limit}; the gap of {group.gap:.3g} is wide enough for "
+                + (f"ε up to {group.max_epsilon:.3g}." if group.max_epsilon < np.inf else "any ε.")
+            )
+        if self.full_scan is None:
+            return text
+        return f"{text} To read everything takes {self.full_scan:,} pulls."
+
+    @property
+    def _most(self) -> str:
+        if self.problem.max_outliers is not None:
+            most = self.problem.max_outliers
+            return f"at most {most} outlier{'s' * (most > 1)}"
+        return f"ρ = {self.problem.rho:g}"
+
+    def table(self, width: int | None = None) -> str:
+        """Return one line for each strategy, as text.
+
+        Args:
+            width: The most characters of a line; columns that matter less are left out to fit.
+        """
+        head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
+        cells = [head, *(_cells(cost) for cost in self.costs)]
+        columns = dict(zip(head, zip(*cells, strict=True), strict=True))
+        wide = {name: max(map(len, column)) for name, column in columns.items()}
+        for name in ("until", "ended", "right", "90 % of runs"):
+            if width is not None and sum(wide.values()) + 2 * len(wide) - 2 > width:
+                del wide[name]
+        left = ("strategy", "until")
+        return "\n".join(
+            "  ".join(
+                columns[name][k].ljust(room) if name in left else columns[name][k].rjust(room)
+                for name, room in wide.items()
+            )
+            for k in range(len(cells))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {
+            "summary": self.summary,
+            "problem": self.problem.to_dict(),
+            "groups": [
+                {**asdict(group), "max_epsilon": _finite(group.max_epsilon)}
+                for group in self.groups
+            ],
+            "strategies": [asdict(cost) for cost in self.costs],
+            "full_scan": self.full_scan,
+            "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
+        }
+
+    def __str__(self) -> str:
+        return f"{self.summary}\n\n{self.table()}"
+
+
+def plan(
+    means: Mapping[Any, float] | Sequence[float],
+    strategies: Sequence[str] | None = None,
+    *,
+    runs: int = 10,
+    cap: int | None = None,
+    full_scan: int | None = None,
+    rewards: str | Sequence[float] | Rewards = "bernoulli",
+    until: str | None = None,
+    seed: int = 0,
+    progress: Callable[[Search], object] | None = None,
+    finished: Callable[[int], object] | None = None,
+    bound: str = "anytime",
+    **problem: Any,
+) -> Plan:
+    """Simulate searches on means taken for true and return what they cost.
+
+    Strategies with compiled code are run pull by pull; others in batches that make their pulls up
+    to a sixteenth too many. Rewards are drawn endlessly: a search on finite pools that are not
+    much larger than its pulls needs fewer, since it ends when everything has been read.
+
+    Args:
+        means: The means, from `guess_means` or from a pilot; a sequence or a mapping by arm.
+        strategies: The strategies to compare; default adaptive, gold, rr, and for 0/1 rewards wrr.
+        runs: How many runs of each.
+        cap: The most pulls of a run; default 1,000,000, or 100,000 where there is no compiled code.
+        full_scan: How many pulls draw every item of every arm, if arms are finite.
+        rewards: As for `Search`.
+        until: "ranked" or "confirmed"; default "confirmed" for the strategies that can.
+        seed: Of the first run; run k has seed + k.
+        progress: Called with the search now and then.
+        finished: Called with the number of runs so far, after each.
+        bound: As for `Search`.
+        problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
+
+    Example:
+        >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)
+        >>> cost = plan(guessed, ["gold"], runs=5).costs[0]
+        >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high
+        (0, 5, True)
+    """
+    whole_number("runs", runs, least=1)
+    asked = Problem(**problem)
+    model = as_rewards(rewards)
+    pairs = means.items() if isinstance(means, Mapping) else enumerate(means)
+    known: dict[Any, float] = {arm: float(mean) for arm, mean in pairs}
+    groups = outlier_groups(
+        known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
+        mixed=True,
+    )  # fmt: skip
+    numbers = {arm: number for number, arm in enumerate(known)}
+    odd = [{numbers[arm] for arm in group.members} for group in groups]
+    values = list(known.values())
+    costs = []
+    for place, name in enumerate(_chosen(model) if strategies is None else strategies):
+        wanted = until or ("confirmed" if as_strategy(name).confirms else "ranked")
+        options = {**problem, "rewards": model, "until": wanted, "bound": bound}
+        compiled = _compiled(name, values, options)
+        most = cap or (CAP if compiled else SLOW_CAP)
+        pulls, capped, right = [], 0, 0
+        for k in range(runs):
+            result = _run(compiled, values, name, seed + k, most, progress, options)
+            pulls.append(result.pulls)
+            capped += result.verdict == "budget"
+            right += all(_first(result.ranking, group) for group in odd)
+            if finished is not None:
+                finished(place * runs + k + 1)
+        low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
+        costs.append(
+            StrategyCost(
+                name, wanted, low, median, high, runs, capped, most, right if odd else None
+            )
+        )
+    return Plan(known, asked, tuple(groups), tuple(costs), full_scan)
+
+
+def _chosen(rewards: Rewards) -> list[str]:
+    """Return the strategies to compare, if nobody says which."""
+    fast = isinstance(rewards, Bernoulli)
+    return [name for name in PLANNED if fast or name not in SLOW]
+
+
+def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
+    """Return whether there is compiled code for it; bad options are refused here."""
+    search = Search(len(means), name, **options)
+    return isinstance(search.rewards, Bernoulli) and search.run.kernel is not None
+
+
+def _run(
+    compiled: bool,
+    means: list[float],
+    strategy: str,
+    seed: int,
+    most: int,
+    progress: Callable[[Search], object] | None,
+    options: dict[str, Any],
+) -> Result:
+    """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
+    if compiled:
+        result: Result = simulate(
+            means, strategy, seed=seed, progress=progress, max_pulls=most, **options
+        )
+        return result
+    search = Search(len(means), strategy, seed=seed, max_pulls=most, **options)
+    arms = SimulatedArms(means, search.rewards, seed)
+    while not search.done:
+        batch = max(search.pulls // BATCHES, len(means))
+        for arm, count in Counter(search.ask(batch)).items():
+            search.tell(arm, arms.draw(arm, count))
+        if progress is not None:
+            progress(search)
+    return search.result()
+
+
+def _first(ranking: Sequence[Hashable], group: set[int]) -> bool:
+    return set(ranking[: len(group)]) == group
+
+
+def _cells(cost: StrategyCost) -> tuple[str, ...]:
+    return (
+        cost.strategy,
+        cost.until,
+        _pulls(cost.median, cost),
+        "-" if cost.low >= cost.cap else f"{cost.low:,} to {_pulls(cost.high, cost)}",
+        f"{cost.runs - cost.capped} of {cost.runs}",
+        "-" if cost.right is None else f"{cost.right} of {cost.runs}",
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if value < np.inf else None
+
+
+def _pulls(pulls: int, cost: StrategyCost) -> str:
+    return f"> {cost.cap:,}" if cost.capped and pulls >= cost.cap else f"{pulls:,}"
