@@ -48,29 +48,30 @@ def serve(
         raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
     from oddarm.service.logs import log_to_stderr
 
-    app = create_app(storage, token=token)
-    listening = bind(host, port)
-    log_to_stderr(log_level)
+    with bind(host, port) as listening:
+        app = create_app(storage, token=token)
+        log_to_stderr(log_level)
 
-    class Server(uvicorn.Server):
-        """A server that ends streams of events when it is asked to stop."""
+        class Server(uvicorn.Server):
+            """A server that ends streams of events when it is asked to stop."""
 
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            app.state.stopping = True
-            super().handle_exit(sig, frame)
+            def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+                app.state.stopping = True
+                super().handle_exit(sig, frame)
 
-    address = f"[{host}]" if ":" in host else host
-    print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=STOP_SECONDS,
-    )
-    # Once the requests are finished, uvicorn raises the signal again: to be asked is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    Server(config).run(sockets=[listening])
+        # Once the requests are finished, uvicorn raises the signal again: to be asked is no
+        # failure.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        address = f"[{host}]" if ":" in host else host
+        print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+        Server(config).run(sockets=[listening])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -80,6 +81,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen(1024)
     except OSError as error:
         listening.close()
         raise ParameterError(

@@ -1,0 +1,206 @@
+"""The commands serve, studies and watch, and the client, as a person would use them."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from oddarm import create_study, open_study
+from oddarm.errors import MissingExtraError, OddarmError, ServiceError
+from oddarm.service import Client, server
+
+ARMS = ["ams", "fra", "lhr", "gru"]
+
+
+def oddarm(*arguments, **options):
+    """Run the command to its end."""
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "oddarm", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        **options,
+    )
+
+
+@contextlib.contextmanager
+def serving(*arguments):
+    """Run `oddarm serve` on a free port; give the process and its URL."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oddarm", "serve", "--port", "0", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process, process.stdout.readline().split()[-1]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_session(storage):
+    """A study is made, worked, watched, paused, exported and deleted through the client."""
+    with serving("--storage", storage) as (_, url):
+        client = Client(url)
+        assert client.create("demo", ARMS, max_outliers=1)["status"] == "running"
+        client.pause("demo")
+        assert client.ask("demo") == ([], "paused")
+        client.resume("demo")
+        assert client.tell_arm("demo", "ams", [0, 0], key="before") == 2
+        client.work("demo", lambda arm: arm == "gru", limit=50)
+        assert client.result("demo")["outliers"] == ["gru"]
+        assert [row["name"] for row in client.studies()] == ["demo"]
+        assert client.info("demo")["verdict"] == "ranked"
+        lines = list(client.export("demo"))
+        assert len(lines) == client.info("demo")["pulls"]
+        assert json.loads(lines[0])["pull"] == "before"
+        assert next(client.export("demo", "csv")) == "seq,at,pull,arm,reward\n"
+        client.delete("demo")
+        with pytest.raises(ServiceError, match="study 'demo' is not in") as caught:
+            client.info("demo")
+        assert caught.value.status == 404
+    with pytest.raises(ServiceError, match="does not answer") as caught:
+        client.studies()
+    assert caught.value.status is None
+
+
+def test_it_stops_when_asked(storage):
+    """SIGTERM ends streams of events and the server, with exit code 0 and logs in JSON."""
+    with serving("--storage", storage) as (process, url):
+        Client(url).create("demo", ARMS, max_outliers=1)
+        with urllib.request.urlopen(f"{url}/studies/demo/events") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            assert stream.readline() == b"event: change\n"
+            process.send_signal(signal.SIGTERM)
+            rest = stream.read()
+        assert b"revision" in rest
+        assert process.wait() == 0
+        lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+        shown = [line["event"] for line in lines if line["logger"] == "oddarm.service"]
+        assert (shown[0], shown[-1]) == ("started", "stopped")
+    with open_study(storage, "demo") as study:
+        assert study.info().revision == 0
+
+
+def test_a_token_file(storage, tmp_path):
+    """With a token file, whoever has the token is served."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    with serving("--storage", storage, "--token-file", file, "--host", "0.0.0.0") as (_, shown):
+        url = shown.replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(ServiceError, match="there is no token"):
+            Client(url).studies()
+        assert Client(url, "0123456789abcdef").studies() == []
+
+
+def test_mistakes_get_a_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
+    """What cannot be served, listed or watched is refused in one sentence."""
+    from oddarm.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    Path("short").write_text("abc")
+    create_study("s.db", "demo", ARMS, max_outliers=1).close()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for line, words in [
+            ("serve --host 0.0.0.0", "pass a token file, or listen on 127.0.0.1"),
+            ("serve --token-file short", "has 3 characters, must be 16 or more"),
+            ("serve --token-file nowhere", "nowhere: No such file"),
+            ("serve --port 0 --storage no/folder.db", "cannot be used"),
+            ("serve --port 0 --storage mysql://x", "must be sqlite:///path"),
+            (f"serve --port {port}", f"127.0.0.1:{port} cannot be listened on"),
+            ("studies --storage nothing.db", "nothing.db is not there"),
+            ("watch other --storage s.db", "study 'other' is not in"),
+        ]:
+            monkeypatch.setattr(sys, "argv", ["oddarm", *line.split()])
+            with pytest.raises(SystemExit) as stop:
+                run()
+            assert stop.value.code == 2, line
+            shown = capsys.readouterr()
+            assert words in shown.err
+            assert shown.err.count("\n") == 1
+
+
+def test_studies(storage):
+    """The studies are listed as a table or as JSON; with none, a sentence says so."""
+    study = create_study(storage, "demo", ARMS, max_outliers=1)
+    study.tell_many({pull.id: 1 for pull in study.ask(3)})
+    study.pause()
+    shown = oddarm("studies", "--storage", storage)
+    assert shown.stdout.split()[:7] == [
+        *("study", "status", "verdict", "strategy", "arms", "pulls", "created")
+    ]
+    assert shown.stdout.splitlines()[1].split()[:6] == [
+        *("demo", "paused", "running", "gold", "4", "3")
+    ]
+    (row,) = json.loads(oddarm("studies", "--storage", storage, "--json").stdout)
+    assert (row["name"], row["pulls"]) == ("demo", 3)
+    study.delete()
+    study.close()
+    assert "There are no studies" in oddarm("studies", "--storage", storage).stdout
+
+
+def test_watch(storage):
+    """Outside a terminal, each change is a line; at the end comes the answer."""
+    with create_study(storage, "demo", ARMS, max_outliers=1) as study:
+        command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]
+        with subprocess.Popen(
+            [*command, "--interval", "0.1"], stdout=subprocess.PIPE, text=True
+        ) as watching:
+            assert watching.stdout.readline() == "demo: running, 0 pulls of 4 arms\n"
+            while not study.done:
+                study.tell_many({pull.id: int(pull.arm == "gru") for pull in study.ask(100)})
+            rest = watching.stdout.read()
+        assert watching.returncode == 0
+        assert "1 of 4 arms was the first to separate" in rest
+
+
+def test_watch_on_a_terminal(storage):
+    """On a terminal, the leading arms are shown until the study is done."""
+    import pty
+
+    with create_study(storage, "demo", ARMS, max_outliers=1) as study:
+        study.tell_many({pull.id: 1 for pull in study.ask(3)})
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]
+        with subprocess.Popen(
+            [*command, "--interval", "0.1"], stdout=theirs, env={**os.environ, "TERM": "xterm"}
+        ):
+            os.close(theirs)
+            seen = b""
+            while b"undecided" not in seen:
+                seen += os.read(ours, 4096)
+            assert b"demo: running, 3 pulls of 4 arms" in seen
+            while not study.done:
+                study.tell_many({pull.id: int(pull.arm == "gru") for pull in study.ask(100)})
+            with contextlib.suppress(OSError):  # how the end of a terminal is told
+                while more := os.read(ours, 4096):
+                    seen += more
+        os.close(ours)
+        assert b"separate" in seen
+
+
+def test_without_the_extra(storage, monkeypatch):
+    """Without FastAPI, the error names the command that installs it."""
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match=r"oddarm\[service\]"):
+        server.serve(storage)
+
+
+def test_addresses():
+    """Only loopback addresses do without a token."""
+    for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost"):
+        assert server._is_loopback(host)
+    for host in ("0.0.0.0", "::", "10.0.0.1", "example.org"):
+        with pytest.raises(OddarmError, match="can be reached from elsewhere"):
+            server.serve("unused.db", host=host)
