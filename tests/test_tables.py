@@ -331,15 +331,13 @@ def test_bad_requests(options, words):
     ("place", "value", "words"),
     [
         ("reward", None, "row 5: reward 'reward' is empty, must be a number"),
-        ("reward", float("nan"), "row 5: reward 'reward' is"),
-        ("reward", float("inf"), "row 5: reward 'reward' is"),
+        ("reward", float("nan"), "row 5: reward 'reward' is"),  # some frames make it missing
+        ("reward", float("inf"), "row 5: reward 'reward' is .?(inf|Infinity)"),
         ("arm", None, "row 5: arm column 'arm' is empty, must name an arm"),
     ],
 )
 def test_bad_rows(tmp_path, kind, place, value, words):
     """A bad row is an error that names it, or is left out and counted."""
-    if kind == "jsonl" and isinstance(value, float):
-        pytest.skip("JSON has no such number")
     data = {"arm": list("abcabcabc"), "reward": [0.5, 1.0, 0.25] * 3}
     data[place][4] = value
     given = data if kind != "csv" else {k: ["" if v is None else v for v in data[k]] for k in data}
@@ -419,7 +417,7 @@ def test_tables_and_queries_of_duckdb(tmp_path):
     assert oddarm.open_table(path, "host", "slow", table="main.events").rows == 2000
     query = "SELECT host AS arm, slow AS r FROM events WHERE id < 500 ORDER BY id;"
     assert oddarm.open_table(path, "arm", "r", query=query).rows == 500
-    sample = "FROM events USING SAMPLE 50%"  # another one each time that it is run
+    sample = "FROM events WHERE random() < 0.5"  # another one each time that it is run
     source = oddarm.open_table(path, "host", "slow", query=sample)
     assert sum(len(values) for values in drawn(source).values()) == source.rows
     assert path.read_bytes() == before

@@ -50,7 +50,6 @@ class Pick:
         return identifier(self.reward) if self.reward in columns else f"({self.reward}\n)"
 
 
-@dataclass
 class ShuffledRows(ABC):
     """The rows of a table, put once in a uniformly random order per arm and read by ranges.
 
@@ -155,8 +154,8 @@ class ShuffledRows(ABC):
     def _refuse_rows(self, what: str) -> NoReturn:
         more = f" (the first of {self.skipped:,} bad rows)" if self.skipped > 1 else ""
         raise SourceError(
-            f"{self.name} {what}{more}. Correct it, or pass bad_rows='skip' to leave bad rows out "
-            "and count them."
+            f"{self.name} {what}{more}: correct it, or leave bad rows out and count them with "
+            "bad_rows='skip' (--skip-bad-rows)."
         )
 
 
