@@ -168,6 +168,7 @@ class DuckRows(ShuffledRows):
             f"WHERE {self._good} ORDER BY id, hash(xor(hash(number), {word}::UBIGINT))"
         )
         self._sql("DROP TABLE temp.picked")
+        self._sql("SET threads = 1")  # short reads have nothing to share, and need not wait
 
     def _sql(self, query: str) -> list[Any]:
         """Return the rows of a query; what DuckDB cannot do is an error of ours."""
