@@ -3,7 +3,7 @@
     oddarm_studies     one row a study: how far its log goes, and what a list of studies shows
     oddarm_events      the log, append-only: every ask and every batch of tells, in order
     oddarm_snapshots   the state of the search at some point of the log
-    oddarm_leases      asks with pulls that have not been told yet
+    oddarm_leases      parts of asks, with the pulls that have not been told yet
     oddarm_keys        the keys of rewards told without a pull
     oddarm_arms        what has been seen of each arm, for readers with SQL of their own
 
@@ -30,8 +30,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE oddarm_snapshots (
             study BIGINT PRIMARY KEY, revision BIGINT NOT NULL, state TEXT NOT NULL)""",
         """CREATE TABLE oddarm_leases (
-            study BIGINT NOT NULL, seq BIGINT NOT NULL, expires DOUBLE PRECISION,
-            waiting TEXT NOT NULL, lost TEXT NOT NULL, PRIMARY KEY (study, seq))""",
+            study BIGINT NOT NULL, seq BIGINT NOT NULL, part BIGINT NOT NULL,
+            expires DOUBLE PRECISION, waiting TEXT NOT NULL, lost TEXT NOT NULL,
+            PRIMARY KEY (study, seq, part))""",
         """CREATE TABLE oddarm_keys (
             study BIGINT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (study, key))""",
         """CREATE TABLE oddarm_arms (

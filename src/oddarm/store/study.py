@@ -48,6 +48,9 @@ LEASE_SECONDS = 60.0
 
 Status = Literal["running", "paused", "done"]
 
+PART = 64
+"""Pulls in a part of an ask. A tell reads and writes the parts that it is about."""
+
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
 
@@ -429,13 +432,17 @@ class Batch:
         arms = self._within_pools(arms[:most], on_way)
         seq = self._log("ask", {"limit": asked, "arms": arms}, now)
         expires = now + lease_seconds
-        if arms:
-            waiting = {str(position): arm for position, arm in enumerate(arms)}
-            self._connection.execute(
-                "INSERT INTO oddarm_leases (study, seq, expires, waiting, lost) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (self._study._id, seq, expires, _dumps(waiting), "{}"),
-            )
+        parts: list[dict[str, int]] = [{} for _ in range(0, len(arms), PART)]
+        for position, arm in enumerate(arms):
+            parts[position // PART][str(position)] = arm
+        self._connection.executemany(
+            "INSERT INTO oddarm_leases (study, seq, part, expires, waiting, lost) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (self._study._id, seq, part, expires, _dumps(waiting), "{}")
+                for part, waiting in enumerate(parts)
+            ],
+        )
         return [
             Pull(f"{self._study._tag}.{seq}.{position}", search.names[arm], expires)
             for position, arm in enumerate(arms)
@@ -449,28 +456,25 @@ class Batch:
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""
-        asks: dict[int, list[str]] = {}
-        for pull in rewards:
-            seq, position = self._parse(pull)
-            asks.setdefault(seq, []).append(position)
-        found: dict[tuple[int, str], int] = {}
-        changes = []
-        for seq, positions in asks.items():
-            waiting, lost = self._lease(seq)
-            for position in positions:
-                arm = waiting.pop(position, lost.pop(position, None))
-                if arm is not None:
-                    found[seq, position] = arm
-                elif not self._handed_out(seq, position):
-                    raise self._unknown(f"{self._study._tag}.{seq}.{position}")
-            changes.append((seq, waiting, lost))
-        new = {pull: found[at] for pull in rewards if (at := self._parse(pull)) in found}
+        places = {pull: self._parse(pull) for pull in rewards}
+        leases: dict[tuple[int, int], tuple[dict[str, int], dict[str, int]]] = {}
+        new: dict[str, int] = {}
+        for pull, (seq, position) in places.items():
+            at = seq, int(position) // PART
+            if at not in leases:
+                leases[at] = self._lease(*at)
+            waiting, lost = leases[at]
+            arm = waiting.pop(position, lost.pop(position, None))
+            if arm is not None:
+                new[pull] = arm
+            elif not self._handed_out(seq, int(position)):
+                raise self._unknown(pull)
         if not new:
             return 0
         arms = list(new.values())
         values = self._check(arms, [rewards[pull] for pull in new])
-        for seq, waiting, lost in changes:
-            self._set_lease(seq, waiting, lost)
+        for at, (waiting, lost) in leases.items():
+            self._set_lease(*at, waiting, lost)
         self._gather(arms, values, list(new))
         return len(new)
 
@@ -595,44 +599,49 @@ class Batch:
         if most < 1:
             return []
         rows = self._connection.execute(
-            "SELECT seq, waiting, lost FROM oddarm_leases WHERE study = ? AND expires <= ? "
-            "ORDER BY seq LIMIT ?",
+            "SELECT seq, part, waiting, lost FROM oddarm_leases "
+            "WHERE study = ? AND expires <= ? ORDER BY seq, part LIMIT ?",
             (self._study._id, now, min(most, 1000)),
         ).fetchall()
         arms: list[int] = []
-        for seq, *texts in rows:
+        for seq, part, *texts in rows:
             waiting, lost = (json.loads(text) for text in texts)
             for position in list(waiting)[: most - len(arms)]:
                 lost[position] = waiting.pop(position)
                 arms.append(lost[position])
-            self._set_lease(seq, waiting, lost)
+            self._set_lease(seq, part, waiting, lost)
         return arms
 
-    def _lease(self, seq: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the arms of an ask's untold pulls by position: those leased, and those lost."""
+    def _lease(self, seq: int, part: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the arms of untold pulls by their position: those leased, and those lost."""
         row = self._connection.execute(
-            "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ?",
-            (self._study._id, seq),
+            "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
+            (self._study._id, seq, part),
         ).fetchone()
         return ({}, {}) if row is None else (json.loads(row[0]), json.loads(row[1]))
 
-    def _set_lease(self, seq: int, waiting: dict[str, int], lost: dict[str, int]) -> None:
-        where = (self._study._id, seq)
+    def _set_lease(
+        self, seq: int, part: int, waiting: dict[str, int], lost: dict[str, int]
+    ) -> None:
+        where = (self._study._id, seq, part)
         if not waiting and not lost:
-            self._connection.execute("DELETE FROM oddarm_leases WHERE study = ? AND seq = ?", where)
+            self._connection.execute(
+                "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
+            )
             return
         self._connection.execute(
             "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
-            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END WHERE study = ? AND seq = ?",
+            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
+            "WHERE study = ? AND seq = ? AND part = ?",
             (_dumps(waiting), _dumps(lost), len(waiting), *where),
         )
 
-    def _handed_out(self, seq: int, position: str) -> bool:
+    def _handed_out(self, seq: int, position: int) -> bool:
         row = self._connection.execute(
             "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
             (self._study._id, seq),
         ).fetchone()
-        return row is not None and int(position) < len(json.loads(row[0])["arms"])
+        return row is not None and position < len(json.loads(row[0])["arms"])
 
     def _parse(self, pull: str) -> tuple[int, str]:
         """Return which ask a pull belongs to, and its position there."""

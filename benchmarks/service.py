@@ -1,0 +1,290 @@
+"""Studies and their service, as ratios of two sides measured in one run.
+
+`python -m benchmarks.service --soak` also tells several million rewards over HTTP and looks at the
+memory of the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import oddarm
+from oddarm.service import Client
+
+BATCH = 100
+ARMS = 20
+WORKERS = 8
+ECHO = """
+import sys
+import uvicorn
+from fastapi import FastAPI
+from oddarm.service.models import TellBody
+
+app = FastAPI()
+
+@app.post("/studies/{name}/tell")
+async def echo(name: str, body: TellBody) -> TellBody:
+    return body
+
+@app.get("/studies")
+async def studies() -> list[str]:
+    return []
+
+uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
+"""
+
+
+def bare(path: Path) -> Callable[[], None]:
+    """Return a call that inserts a batch into SQLite: a row a reward, a transaction a batch."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(
+        "CREATE TABLE rewards (id INTEGER PRIMARY KEY, pull TEXT, arm INTEGER, reward REAL)"
+    )
+    numbers = iter(range(10**9))
+
+    def insert() -> None:
+        rows = [(f"pull-{next(numbers)}", k % ARMS, 1.0) for k in range(BATCH)]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO rewards (pull, arm, reward) VALUES (?, ?, ?)", rows)
+        connection.execute("COMMIT")
+
+    return insert
+
+
+def of_one_arm(path: Path) -> Callable[[], None]:
+    """Return a call that tells a batch of rewards of one arm under a key."""
+    study = oddarm.create_study(path, "one", ARMS, max_outliers=2)
+    rng, numbers = random.Random(1), iter(range(10**9))
+
+    def tell() -> None:
+        number = next(numbers)
+        rewards = [float(rng.random() < 0.5) for _ in range(BATCH)]
+        study.tell_arm(number % ARMS, rewards, key=f"batch {number}")
+
+    return tell
+
+
+def of_all_arms(path: Path, strategy: str) -> Iterator[Callable[[], float]]:
+    """Yield a call that asks for a batch and tells it; it returns the seconds of the tell."""
+    study = oddarm.create_study(path, "all", ARMS, strategy=strategy, max_outliers=2)
+    rng = random.Random(1)
+
+    def tell() -> float:
+        rewards = {pull.id: float(rng.random() < 0.5) for pull in study.ask(BATCH)}
+        start = time.perf_counter()
+        study.tell_many(rewards)
+        return time.perf_counter() - start
+
+    yield tell
+
+
+def seconds(call: Callable[[], Any], times: int) -> float:
+    """Return the mean seconds of a call; if the call returns seconds, of those."""
+    start = time.perf_counter()
+    own = [call() for _ in range(times)]
+    if own[0] is not None:
+        return statistics.fmean(own)
+    return (time.perf_counter() - start) / times
+
+
+def store(rounds: int = 7, times: int = 60) -> None:
+    """Compare acknowledged rewards a second with bare inserts at the same durability."""
+    with tempfile.TemporaryDirectory(dir=".") as name:
+        folder = Path(name)
+        insert = bare(folder / "bare.db")
+        sides: dict[str, Callable[[], Any]] = {
+            "of one arm": of_one_arm(folder / "one.db"),
+            "of 20 arms (gold)": next(of_all_arms(folder / "gold.db", "gold")),
+            "of 20 arms (rr)": next(of_all_arms(folder / "rr.db", "rr")),
+        }
+        for label, tell in sides.items():
+            ratios, rates = [], []
+            for _ in range(rounds):  # side by side, so that a busy disk is busy for both
+                inserted, told = seconds(insert, times), seconds(tell, times)
+                ratios.append(inserted / told)
+                rates.append(BATCH / told)
+            print(
+                f"tells a second / bare inserts, 100 {label:<18} {statistics.median(ratios):8.2f}"
+                f"   (at least 0.5; {statistics.median(rates):,.0f} rewards/s)"
+            )
+
+
+@contextmanager
+def process(*command: str) -> Iterator[tuple[str, int]]:
+    """Run a server on a free port; give its URL and process id."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    line = [sys.executable, *(part.replace("PORT", str(port)) for part in command)]
+    server = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            try:
+                Client(url).studies()
+                break
+            except oddarm.OddarmError:
+                time.sleep(0.05)
+        yield url, server.pid
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def ours(path: Path) -> Any:
+    """Run `oddarm serve`."""
+    return process("-m", "oddarm", "serve", "--port", "PORT", "--storage", str(path))
+
+
+class Connection:
+    """A keep-alive connection that costs as little as possible on this side."""
+
+    def __init__(self, url: str) -> None:
+        self._port = int(url.rsplit(":", 1)[1])
+
+    async def open(self) -> None:
+        """Connect."""
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+
+    async def post(self, path: str, body: Any) -> bytes:
+        """Return the body of the answer, which must be 200."""
+        content = json.dumps(body).encode()
+        self._writer.write(
+            b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%b" % (path.encode(), len(content), content)
+        )
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head)
+        assert length is not None
+        answer = await self._reader.readexactly(int(length[1]))
+        assert head.startswith(b"HTTP/1.1 200"), answer
+        return answer
+
+
+async def tell_load(url: str, bodies: list[Any]) -> float:
+    """Return the requests a second that eight connections get through."""
+    connections = [Connection(url) for _ in range(WORKERS)]
+    for connection in connections:
+        await connection.open()
+
+    async def work(connection: Connection, mine: list[Any]) -> None:
+        for body in mine:
+            await connection.post("/studies/load/tell", body)
+
+    start = time.perf_counter()
+    await asyncio.gather(*(work(c, bodies[k::WORKERS]) for k, c in enumerate(connections)))
+    return len(bodies) / (time.perf_counter() - start)
+
+
+async def ask_load(url: str, times: int) -> list[float]:
+    """Return how long each ask took while eight workers asked and told."""
+    waits: list[float] = []
+
+    async def work() -> None:
+        connection = Connection(url)
+        await connection.open()
+        for _ in range(times):
+            start = time.perf_counter()
+            answer = json.loads(await connection.post("/studies/load/ask", {"limit": 1}))
+            waits.append(time.perf_counter() - start)
+            tells = [{"pull": pull["id"], "reward": 0} for pull in answer["pulls"]]
+            await connection.post("/studies/load/tell", {"tells": tells})
+
+    await asyncio.gather(*(work() for _ in range(WORKERS)))
+    return waits
+
+
+def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
+    """Return bodies of tells, each with the rewards of so many pulls."""
+    rng, pulls = random.Random(1), []
+    while len(pulls) < requests * rewards:
+        pulls += client.ask("load", 10_000)[0]
+    return [
+        {
+            "tells": [
+                {"pull": pull.id, "reward": rng.randrange(2)}
+                for pull in pulls[k * rewards : (k + 1) * rewards]
+            ]
+        }
+        for k in range(requests)
+    ]
+
+
+def service(rounds: int = 5) -> None:
+    """Compare tells with an endpoint that echoes them, and report how long an ask takes."""
+    with (
+        tempfile.TemporaryDirectory(dir=".") as folder,
+        process("-c", ECHO, "PORT") as (echo, _),
+        ours(Path(folder) / "s.db") as (url, _),
+    ):
+        client = Client(url)
+        client.create("load", ARMS, max_outliers=2)
+        for rewards, requests in ((1, 800), (100, 160)):
+            ratios, rates = [], []
+            for _ in range(rounds):
+                load = bodies(client, requests, rewards)
+                echoed = asyncio.run(tell_load(echo, load))
+                told = asyncio.run(tell_load(url, load))
+                ratios.append(told / echoed)
+                rates.append(told)
+            print(
+                f"service tells / echoes, {rewards:>3} rewards a request          "
+                f"{statistics.median(ratios):8.2f}   "
+                f"(at least 0.5; {statistics.median(rates):,.0f} requests/s)"
+            )
+        waits = sorted(asyncio.run(ask_load(url, 150)))
+        print(
+            f"ask under 8 workers: median {waits[len(waits) // 2] * 1e3:.1f} ms, "
+            f"p99 {waits[int(len(waits) * 0.99)] * 1e3:.1f} ms"
+        )
+
+
+def memory(pid: int) -> float:
+    """Return the resident memory of a process in MB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def soak(millions: int = 3) -> None:
+    """Tell millions of rewards over HTTP, and print the server's memory on the way."""
+    with (
+        tempfile.TemporaryDirectory(dir=".") as folder,
+        ours(Path(folder) / "s.db") as (url, pid),
+    ):
+        client, rng = Client(url), random.Random(1)
+        client.create("load", ARMS, max_outliers=2)
+        told, shown = 0, 0
+        while told < millions * 1_000_000:
+            pulls, _ = client.ask("load", 5000)
+            told += client.tell("load", {pull.id: rng.randrange(2) for pull in pulls})
+            if told // 500_000 > shown:
+                shown = told // 500_000
+                print(f"{told:>10,} rewards: {memory(pid):6.1f} MB", flush=True)
+
+
+def run() -> None:
+    """Print the ratios."""
+    store()
+    service()
+
+
+if __name__ == "__main__":
+    run()
+    if "--soak" in sys.argv[1:]:
+        soak()
