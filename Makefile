@@ -18,9 +18,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP) ## Search simulated arms of the paper's kind and draw the answer.
+demo: $(STAMP) ## Find the routes that are late unlike the rest, in real flights, and draw the answer.
 	@mkdir -p out
-	@$(BIN)/oddarm simulate --config intermediate-20-2.5 --seed 1 --plot out/demo.png
+	@$(BIN)/oddarm find flights --plot out/demo.html
+	@echo "Your own table: $(BIN)/oddarm find FILE.csv --arm COLUMN --reward COLUMN"
 
 lint: $(STAMP) ## ruff and mypy --strict.
 	@$(BIN)/ruff check src tests verification benchmarks examples tools

@@ -13,7 +13,7 @@ from oddarm.sources.table import TableSource
 
 __all__ = ["DEFAULT_STRATEGY", "number_pair", "open_data"]
 
-DEFAULT_STRATEGY = "rr"
+DEFAULT_STRATEGY = "adaptive"
 """What the command line searches with, if not told."""
 
 

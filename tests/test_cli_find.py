@@ -1,0 +1,231 @@
+"""`oddarm find`, as a person would run it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+import oddarm
+from oddarm import cli
+from oddarm.cli.find import _plural
+from oddarm.cli.options import DEFAULT_STRATEGY
+
+ROWS = 100
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a table of twelve hosts, one of which times out far more often."""
+    place = tmp_path_factory.mktemp("tables")
+    lots = random.Random(1)
+    lines = ["host,ms,timed_out"]
+    for number in range(12):
+        for _ in range(ROWS):
+            slow = lots.random() < (0.9 if number == 7 else 0.1)
+            lines.append(f"host-{number:02},{lots.gauss(500 if slow else 100, 10):.1f},{int(slow)}")
+    (place / "requests.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    bad = [*lines, "host-03,100.0,", "host-04,100.0,maybe"]
+    (place / "bad.csv").write_text("\n".join(bad) + "\n", encoding="utf-8")
+    with duckdb.connect(place / "requests.duckdb") as database:
+        database.execute("CREATE TABLE requests AS FROM read_csv(?)", [str(place / "requests.csv")])
+    return place
+
+
+@pytest.fixture
+def find(folder, monkeypatch, capsys):
+    """Run `oddarm find` here; give the exit code, standard output and standard error."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["oddarm", "find", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        shown = capsys.readouterr()
+        return stop.value.code, shown.out, shown.err
+
+    return run
+
+
+USUAL = ("requests.csv", "--arm", "host", "--reward", "timed_out", "--max-outliers", 1)
+
+
+def test_the_answer_comes_first(find):
+    """A sentence in the words of the table, then the arms, and nothing on standard error."""
+    code, out, err = find(*USUAL)
+    assert (code, err) == (0, "")
+    sentence, table, _ = out.split("\n\n")
+    assert sentence.startswith("1 of 12 hosts ")
+    assert f"of {12 * ROWS:,} rows" in " ".join(sentence.split())
+    assert "wrong with probability at most 5 %" in " ".join(sentence.split())
+    lines = [line.split() for line in table.splitlines()]
+    assert lines[0] == ["rank", "arm", "rows", "mean", "low", "high", "status"]
+    assert (lines[1][1], lines[1][-1]) == ("host-07", "outlier")
+    assert len(lines) == 13
+
+
+def test_json(find):
+    """--json prints the result as JSON and nothing else."""
+    code, out, err = find(*USUAL, "--json")
+    data = json.loads(out)
+    assert (code, err) == (0, "")
+    assert data["outliers"] == ["host-07"]
+    assert data["provenance"]["delta"] == 0.05
+    assert data["provenance"]["strategy"]["name"] == DEFAULT_STRATEGY
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_narrow_terminals(find, monkeypatch, columns):
+    """No line is wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = find(*USUAL)
+    assert max(map(len, out.splitlines())) <= columns
+    assert "host-07" in out
+
+
+def test_plots_and_saved_state(find, tmp_path):
+    """A plot, a page and the state of the search are written where asked, and said so."""
+    page, picture, state = tmp_path / "out.html", tmp_path / "out.png", tmp_path / "state.json"
+    code, out, _ = find(*USUAL, "--plot", page, "--save", state)
+    assert code == 0
+    assert f"plot: {page}" in out
+    assert f"saved: {state}" in out
+    assert "1 of 12 hosts" in page.read_text(encoding="utf-8")
+    assert oddarm.Search.load(state).result().outliers == ["host-07"]
+    find(*USUAL, "--plot", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_databases_expressions_and_ranges(find):
+    """A table or query of a DuckDB file, a condition as the reward, and rewards in a range."""
+    database = ("requests.duckdb", "--arm", "host", "--max-outliers", 1, "--json")
+    for arguments in (
+        ["--table", "requests", "--reward", "ms > 200"],
+        ["--query", "SELECT * FROM requests WHERE ms > 0", "--reward", "timed_out"],
+        ["--table", "requests", "--reward", "ms", "--range", "0,1000"],
+        ["--table", "requests", "--reward", "timed_out", "--where", "ms > 0"],
+    ):
+        code, out, err = find(*database, *arguments)
+        assert code == 0, err
+        assert json.loads(out)["ranking"][0] == "host-07"
+
+
+def test_what_was_assumed_is_said(find):
+    """The range of rewards that was read off the table is named, and so are rows left out."""
+    _, out, _ = find("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1)
+    assert "Rewards range from" in out
+    code, out, _ = find("bad.csv", *USUAL[1:], "--skip-bad-rows")
+    assert code == 0
+    assert "2 bad rows were left out." in out
+
+
+def test_with_replacement(find):
+    """With replacement, rows have no end, and the sentence names no total."""
+    code, out, _ = find(*USUAL, "--replace", "--strategy", "gold", "--max-pulls", 500)
+    assert code == 0
+    assert "after 500 rows" in " ".join(out.split())
+
+
+def test_nouns(find):
+    """The arms are called by the name of their column, or as told."""
+    _, out, _ = find(*USUAL, "--noun", "machines", "--max-pulls", 20)
+    assert "of 12 machines" in out
+    columns = ["city", "box", "Route", "class", "news", "shop_floor", "day"]
+    plurals = ["cities", "boxes", "routes", "classes", "news", "shop floors", "days"]
+    assert [_plural([column]) for column in columns] == plurals
+    assert _plural(["c1"]) == _plural(["origin", "dest"]) == "arms"
+
+
+def test_pairs_of_columns(find):
+    """Arms may be named by several columns."""
+    code, out, _ = find(
+        "requests.csv", "--arm", "host", "--arm", "timed_out", "--reward", "ms",
+        "--max-pulls", 30, "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert len(json.loads(out)["arms"]) == 24
+
+
+def test_bundled_flights(find):
+    """The flights need no file and no columns."""
+    code, out, err = find("flights", "--max-pulls", 400)
+    assert code == 0, err
+    assert "of 193 routes" in out
+    assert "of 326,408 rows" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["requests.csv"], "--arm is missing"),
+        (["requests.csv", "--arm", "host"], "--reward is missing"),
+        (["requests.csv", "--arm", "nope", "--reward", "ms"], "no column 'nope'"),
+        (["requests.csv", "--arm", "host", "--reward", "nope"], "'nope'"),
+        (["requests.csv", "--arm", "host", "--reward", "host"], "must be numbers"),
+        (["requests.csv", "--arm", "timed_out", "--reward", "ms"], "has two values"),
+        (["bad.csv", "--arm", "host", "--reward", "timed_out"], "row"),
+        ([*USUAL, "--where", "ms < 0"], "has no rows"),
+        ([*USUAL, "--where", "((("], "no SQL condition"),
+        ([*USUAL, "--table", "requests"], "table"),
+        ([*USUAL, "--rho", "0.9"], "pass only one of them"),
+        ([*USUAL[:-1], "6"], "must be less than half of the arms"),
+        (["requests.csv", "--arm", "host", "--reward", "ms", "--rho", "0.95"], "leave room for"),
+        ([*USUAL, "--strategy", "x"], "strategy == 'x'"),
+        ([*USUAL, "--until", "x"], "until == 'x'"),
+        ([*USUAL, "--bound", "x"], "bound == 'x'"),
+        ([*USUAL, "--range", "5"], "must be two numbers LOW,HIGH"),
+        ([*USUAL, "--range", "2,5"], "go from 0 to 1"),
+        ([*USUAL, "--plot", "out.gif"], "must end in .png, .svg, .pdf or .html"),
+        ([*USUAL, "--plot", "nowhere/out.png"], "there is no folder nowhere"),
+        ([*USUAL, "--save", "nowhere/state.json"], "there is no folder nowhere"),
+        ([*USUAL, "--seed", "-1"], "--seed"),
+        ([*USUAL, "--nonsense"], "No such option"),
+        (["missing.csv", "--arm", "a", "--reward", "b"], "missing.csv is no file"),
+        (["postgresql://127.0.0.1:1/x", "--arm", "a", "--reward", "b", "--table", "t"], "reached"),
+    ],
+)  # fmt: skip
+def test_mistakes_get_a_sentence_and_exit_code_2(find, arguments, words):
+    """A mistake is one clear sentence on standard error, and nothing else is printed."""
+    code, out, err = find(*arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
+    """Ctrl-C prints the partial answer, saves it and ends with exit code 130."""
+    state = tmp_path / "state.json"
+    real = oddarm.find
+
+    def interrupted(*arguments, **options):
+        def press(search):
+            if search.pulls >= 100:
+                signal.raise_signal(signal.SIGINT)
+
+        return real(*arguments, callbacks=[press], **options)
+
+    monkeypatch.setattr(oddarm, "find", interrupted)
+    code, out, err = find(*USUAL, "--save", state)
+    assert code == 130
+    assert out.startswith("Not done: ")
+    assert err == "oddarm: interrupted\n"
+    assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
+
+
+def test_as_a_command(folder):
+    """The command works in a process of its own, where nothing is a terminal."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "oddarm", "find", *map(str, USUAL)],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("1 of 12 hosts ")
