@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.strategies import Status, Strategy, Verdict
+from oddarm.strategies import Certificate, Status, Strategy, Verdict
 from oddarm.tally import Tally
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Result:
         rank: Rank of each arm, in the order of the arms.
         counts, means, low, high, scores, statuses: Per arm, in the order of the arms.
         errors: Why each arm was set aside that was.
+        certificates: What is certain of each set of arms that may be a group, the smallest first,
+            if the strategy says.
         nouns: What arms and pulls are called, in the plural, where the result is shown.
     """
 
@@ -85,6 +87,7 @@ class Result:
     problem: Problem
     strategy: Strategy
     errors: dict[Any, str] = field(default_factory=dict)
+    certificates: Sequence[Certificate] = ()
     nouns: tuple[str, str] = ("arms", "pulls")
 
     @classmethod
@@ -104,6 +107,7 @@ class Result:
         problem: Problem,
         strategy: Strategy,
         provenance: dict[str, Any],
+        certificates: Sequence[Certificate] = (),
     ) -> Result:
         """Return the result for arms given by index."""
         rank = np.empty(len(names), dtype=np.intp)
@@ -125,6 +129,7 @@ class Result:
             errors=errors,
             problem=problem,
             strategy=strategy,
+            certificates=certificates,
         )
 
     @cached_property
@@ -237,6 +242,13 @@ class Result:
             "arms": [
                 {**asdict(row), "low": _number(row.low), "high": _number(row.high)}
                 for row in self.arms
+            ],
+            "certificates": [
+                {
+                    **{key: _finite(value) for key, value in asdict(one).items()},
+                    "epsilon": _number(one.epsilon),
+                }
+                for one in self.certificates
             ],
             "provenance": self.provenance,
         }
@@ -360,6 +372,10 @@ def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _finite(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value
 
 
 def _number(value: float) -> float | None:

@@ -201,7 +201,10 @@ class Search:
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        low, high = self.run.bound.interval(self.tally)
+        low, high = self.run.intervals()
+        if self._aside:
+            (low, high), live = self.run.bound.interval(self.tally), (low, high)
+            low[self._live], high[self._live] = live
         scores = np.full(self.n, np.nan)
         scores[self._live] = self.run.scores()
         statuses: list[Status] = ["failed"] * self.n
@@ -221,6 +224,10 @@ class Search:
             problem=self.problem,
             strategy=self.strategy,
             provenance=self.provenance(),
+            certificates=[
+                replace(one, members=tuple(self._live_names[i] for i in one.members))
+                for one in self.run.certificates()
+            ],
         )
 
     def provenance(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 | rewards | endless | finite pool |
 |---|---|---|
-| 0/1 | `BetaMixture` | `PoolBeta` |
+| 0/1 | `BetaMixture`, `CentredBeta` | `PoolBeta` |
 | bounded | `Bernstein` | `PoolBernstein` |
 | sub-Gaussian | `NormalMixture` | - |
 
@@ -17,6 +17,7 @@ from typing import Literal
 from oddarm.bounds.base import Bound, RadiusBound
 from oddarm.bounds.bernstein import Bernstein
 from oddarm.bounds.beta_mixture import BetaMixture
+from oddarm.bounds.centred_beta import CentredBeta
 from oddarm.bounds.normal_mixture import NormalMixture
 from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
@@ -30,6 +31,7 @@ __all__ = [
     "BetaMixture",
     "Bound",
     "BoundKind",
+    "CentredBeta",
     "NormalMixture",
     "PaperBernoulli",
     "PaperBounded",

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from oddarm.errors import ParameterError
-from oddarm.strategies.base import Run, Setting, Status, Strategy, Until, Verdict
+from oddarm.strategies.adaptive import Adaptive
+from oddarm.strategies.base import Certificate, Run, Setting, Status, Strategy, Until, Verdict
 from oddarm.strategies.gold import Gold
 from oddarm.strategies.ib import IB
 from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
@@ -23,6 +24,8 @@ __all__ = [
     "RR",
     "STRATEGIES",
     "WRR",
+    "Adaptive",
+    "Certificate",
     "Gold",
     "MaxGap",
     "MaxGapTop2",
@@ -37,7 +40,8 @@ __all__ = [
 ]
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
-    cls.name: cls for cls in (Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
+    cls.name: cls
+    for cls in (Adaptive, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
 }
 
 

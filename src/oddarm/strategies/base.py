@@ -7,6 +7,7 @@ drives. A run sees indices and a tally, never names, storage or the source of re
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +23,40 @@ from oddarm.rewards import Rewards
 from oddarm.state import decode, encode
 from oddarm.tally import Tally
 
-__all__ = ["Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
+__all__ = ["Certificate", "Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
 
 Until = Literal["ranked", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is certain about a set of arms that may be an outlier group.
+
+    Attributes:
+        members: The arms.
+        status: "confirmed" if they are a group, "refuted" if they are not, else "undecided".
+        gap_at_least: The least that their distance to every other arm can be.
+        gap_at_most: The most that it can be.
+        rest_at_least: The least that the largest gap among the others can be.
+        rest_at_most: The most that it can be.
+    """
+
+    members: tuple[Any, ...]
+    status: Literal["confirmed", "refuted", "undecided"]
+    gap_at_least: float
+    gap_at_most: float
+    rest_at_least: float
+    rest_at_most: float
+
+    @property
+    def epsilon(self) -> float:
+        """The largest ε at which they are certain to be a group; -1 or more, infinite at best."""
+        if self.rest_at_most == 0:
+            return math.inf if self.gap_at_least > 0 else -1.0
+        return self.gap_at_least / self.rest_at_most - 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +106,14 @@ class Run(ABC):
         """Take note of the rewards that the tally had when the run began."""
         for arm in np.flatnonzero(self.tally.counts).tolist():
             self.update(arm)
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Return the intervals of all arms."""
+        return self.bound.interval(self.tally)
+
+    def certificates(self) -> list[Certificate]:
+        """Return what is certain of each set of arms that may be a group, if anything is."""
+        return []
 
     @abstractmethod
     def declared(self) -> list[int]:

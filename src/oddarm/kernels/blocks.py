@@ -1,0 +1,503 @@
+"""Blocks of arms known only by intervals: which may be outlier groups, and what rules them out.
+
+docs/adaptive.md has the mathematics. A *block* is a run of arms in the order of their means; a
+*rival* of a block is one that may be a piece of a group which does not contain it. Arrays are per
+arm; `by_low`, `by_high` and `by_mean` are permutations that sort them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "BOLD",
+    "best_block",
+    "certify",
+    "cheapest_filler",
+    "copy",
+    "extra_pulls",
+    "find_piece",
+    "find_rival",
+    "plan_block",
+    "planned_pulls",
+    "resort",
+    "shrink",
+]
+
+BOLD = 1.25
+"""The least factor by which a plan raises an arm's pulls: timid steps make endless plans."""
+SPLITS = 12
+"""Into how many parts the room beside a gap is divided to find the cheapest split."""
+INSET = 0.01
+"""How far inside a gap, in parts of its length, an arm must lie to fill it."""
+
+
+@njit(cache=True, error_model="numpy")
+def copy(target: Any, values: Any) -> None:
+    """Copy an array; a loop compiles in a tenth of the time of a slice."""
+    for k in range(len(values)):
+        target[k] = values[k]
+
+
+@njit(cache=True, error_model="numpy")
+def resort(order: Any, keys: Any) -> None:
+    """Sort a permutation by keys, ties by arm, in place; quick when it is nearly sorted."""
+    for k in range(1, len(order)):
+        arm = order[k]
+        key = keys[arm]
+        at = k
+        while at > 0 and (
+            keys[order[at - 1]] > key or (keys[order[at - 1]] == key and order[at - 1] > arm)
+        ):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = arm
+
+
+@njit(cache=True, error_model="numpy")
+def find_piece(
+    low: Any,
+    high: Any,
+    by_low: Any,
+    by_high: Any,
+    declared: Any,
+    tau: float,
+    most: int,
+    side: int,
+    start: float,
+) -> tuple[bool, float, float]:
+    """Look for a block that may be a piece of a group whose gaps exceed `tau`.
+
+    Its lower gap begins at a lower end x ≥ `start`; at least `side` arms can lie below it, at most
+    `most` arms must lie inside, and one that is not declared can.
+
+    Returns:
+        Whether there is one; x; and the upper end e at which its upper gap ends, infinite if
+        nothing need lie above it.
+    """
+    n = len(low)
+    # ends[k]: the least upper end of by_low[k:], so e(x) for those that begin beyond x.
+    ends = np.empty(n + 1)
+    ends[n] = np.inf
+    for k in range(n - 1, -1, -1):
+        ends[k] = min(ends[k + 1], high[by_low[k]])
+    # valid[k]: the first place from k on in by_high with a possible gap above tau just below it.
+    valid = np.empty(n + 1, np.int64)
+    valid[n] = n
+    reach = -np.inf
+    first = 0
+    for k in range(n):
+        e = high[by_high[k]]
+        if k > 0 and e > high[by_high[k - 1]]:
+            for j in range(first, k):
+                reach = max(reach, low[by_high[j]])
+            first = k
+        valid[k] = k if (first == k and n - k >= side and reach < e - tau) else -1
+    for k in range(n - 1, -1, -1):
+        if valid[k] < 0:
+            valid[k] = valid[k + 1]
+    # begins[k]: the least lower end of those of by_high[k:] that are not declared.
+    begins = np.empty(n + 1)
+    begins[n] = np.inf
+    for k in range(n - 1, -1, -1):
+        arm = by_high[k]
+        begins[k] = begins[k + 1] if declared[arm] else min(begins[k + 1], low[arm])
+    inside = np.zeros(n, np.bool_)
+    forced = 0
+    entered = 0  # by_high[:entered] end below e
+    member = 0  # by_high[member:] end beyond x + tau
+    upper = 0
+    for k in range(n):
+        arm = by_low[k]
+        x = low[arm]
+        if inside[arm]:
+            inside[arm] = False
+            forced -= 1
+        if k + 1 < n and low[by_low[k + 1]] == x:
+            continue
+        if x < start or k + 1 < side or ends[k + 1] <= x + tau:
+            continue
+        while member < n and high[by_high[member]] <= x + tau:
+            member += 1
+        if begins[member] == np.inf:
+            continue
+        least = max(x + 2 * tau, begins[member] + tau)
+        while upper < n and high[by_high[upper]] <= least:
+            upper += 1
+        place = valid[upper]
+        while entered < place:
+            other = by_high[entered]
+            if low[other] > x:
+                inside[other] = True
+                forced += 1
+            entered += 1
+        if forced <= most:
+            return True, x, (np.inf if place == n else high[by_high[place]])
+    return False, 0.0, 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def find_rival(
+    low: Any,
+    high: Any,
+    by_low: Any,
+    by_high: Any,
+    declared: Any,
+    tau: float,
+    most: int,
+    side: int,
+    begin: float,
+    end: float,
+) -> tuple[bool, float, float]:
+    """Look for a piece with gaps above `tau` that can leave out an arm of a block.
+
+    The block's arms have lower ends from `begin` on and upper ends up to `end`. With -inf and inf
+    for them any piece is a rival. A piece has a member that is not declared.
+
+    Returns:
+        Whether there is one; where its lower gap begins and where its upper gap ends.
+    """
+    found, x, e = find_piece(low, high, by_low, by_high, declared, tau, most, side, begin)
+    if found:
+        return True, x, e
+    n = len(low)
+    mirror_low, mirror_high = np.empty(n), np.empty(n)
+    mirror_by_low, mirror_by_high = np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        mirror_low[k] = -high[k]
+        mirror_high[k] = -low[k]
+        mirror_by_low[k] = by_high[n - 1 - k]
+        mirror_by_high[k] = by_low[n - 1 - k]
+    found, x, e = find_piece(
+        mirror_low, mirror_high, mirror_by_low, mirror_by_high, declared, tau, most, side, -end
+    )
+    return found, -e, -x
+
+
+@njit(cache=True, error_model="numpy")
+def best_block(
+    low: Any, high: Any, by_low: Any, declared: Any, most: int, enough: int
+) -> tuple[float, int, int]:
+    """Return the block with the widest gaps around it, and its range in by_low.
+
+    Only blocks of at most `most` arms that are not declared wholly and with the declared ones make
+    at least `enough`. The gap, the lesser of the two, is 0 if there is none. With estimates for
+    both `low` and `high` this is the block that seems best; with intervals the best certain one.
+    """
+    n = len(low)
+    cuts = np.empty(n + 1)
+    cuts[0] = np.inf
+    cuts[n] = np.inf
+    reach = -np.inf
+    for k in range(1, n):
+        reach = max(reach, high[by_low[k - 1]])
+        cuts[k] = low[by_low[k]] - reach
+    count = 0
+    for arm in range(n):
+        count += declared[arm]
+    best, first, last = 0.0, 0, 0
+    for i in range(n):
+        if cuts[i] <= best:
+            continue
+        new = 0
+        for j in range(i + 1, min(i + most, n) + 1):
+            new += not declared[by_low[j - 1]]
+            gap = min(cuts[i], cuts[j])
+            if gap > best and new > 0 and count + new >= enough:
+                best, first, last = gap, i, j
+    return best, first, last
+
+
+@njit(cache=True, error_model="numpy")
+def factor_to_fit(
+    factor: float, mean: float, down: float, up: float, low: float, high: float
+) -> float:
+    """Return to what factor an arm's pulls must grow for its interval to fit into [low, high].
+
+    Args:
+        factor: To what factor they are planned to grow already.
+        mean: Its estimate.
+        down: How far its interval reaches below that now.
+        up: How far above.
+        low: Where it is to end below.
+        high: Where it is to end above.
+    """
+    if mean <= low or mean >= high:
+        return np.inf
+    wanted = BOLD * factor
+    if down > mean - low:
+        wanted = max(wanted, (down / (mean - low)) ** 2)
+    if up > high - mean:
+        wanted = max(wanted, (up / (high - mean)) ** 2)
+    return wanted
+
+
+@njit(cache=True, error_model="numpy")
+def shrink(low: Any, high: Any, means: Any, factors: Any, now_low: Any, now_high: Any) -> None:
+    """Compute the intervals as they will be if pulls grow by `factors`."""
+    for arm in range(len(low)):
+        scale = factors[arm] ** -0.5 if factors[arm] > 1.0 else 1.0
+        now_low[arm] = means[arm] - (means[arm] - low[arm]) * scale
+        now_high[arm] = means[arm] + (high[arm] - means[arm]) * scale
+
+
+@njit(cache=True, error_model="numpy")
+def extra_pulls(counts: Any, factors: Any, wanted: Any) -> float:
+    """Return what it costs to raise the factors to those wanted."""
+    total = 0.0
+    for arm in range(len(counts)):
+        total += counts[arm] * (wanted[arm] - factors[arm])
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def planned_pulls(counts: Any, factors: Any) -> float:
+    """Return what it costs to multiply the pulls by the factors."""
+    total = 0.0
+    for arm in range(len(counts)):
+        total += counts[arm] * (factors[arm] - 1.0)
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def certify(
+    low: Any, high: Any, means: Any, counts: Any, by_mean: Any, at: int, gap: float, factors: Any
+) -> None:
+    """Raise factors until by_mean[:at] end below the rest by `gap`, at the least cost."""
+    n = len(low)
+    below, above = means[by_mean[at - 1]], means[by_mean[at]]
+    room = above - below - gap
+    best, chosen = np.inf, 0.5
+    for k in range(1, SPLITS + 1):
+        split = k / SPLITS if k < SPLITS else chosen
+        cost = 0.0
+        for place in range(n):
+            arm = by_mean[place]
+            if place < at:
+                have, want = high[arm] - means[arm], below + split * room - means[arm]
+            else:
+                have, want = means[arm] - low[arm], means[arm] - above + (1.0 - split) * room
+            if have > want:
+                wanted = (have / want) ** 2
+                if wanted > factors[arm]:
+                    cost += counts[arm] * (wanted - factors[arm])
+                    if k == SPLITS:
+                        factors[arm] = wanted
+        if cost < best:
+            best, chosen = cost, split
+
+
+@njit(cache=True, error_model="numpy")
+def cheapest_filler(
+    low: Any,
+    high: Any,
+    means: Any,
+    counts: Any,
+    barred: Any,
+    factors: Any,
+    start: float,
+    length: float,
+    wanted: Any,
+) -> float:
+    """Plan for one arm to lie within the gap that begins at `start`; return the cost."""
+    inset = INSET * length
+    best, chosen, factor = np.inf, -1, 1.0
+    for arm in range(len(low)):
+        mean = means[arm]
+        if barred[arm] or not start + 2 * inset < mean < start + length - 2 * inset:
+            continue
+        want = factor_to_fit(
+            factors[arm],
+            mean,
+            mean - low[arm],
+            high[arm] - mean,
+            start + inset,
+            start + length - inset,
+        )
+        extra = counts[arm] * (want - factors[arm])
+        if extra < best:
+            best, chosen, factor = extra, arm, want
+    copy(wanted, factors)
+    if chosen >= 0:
+        wanted[chosen] = factor
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def _nth_least(values: Any, rank: int) -> float:
+    """Return a number that at least `rank` of the values, and hardly more, do not exceed."""
+    low, high, count = 0.0, 0.0, 0
+    for value in values:
+        if value < np.inf:
+            high = max(high, value)
+            count += 1
+    if count < rank:
+        return np.inf
+    for _ in range(50):
+        middle = (low + high) / 2
+        count = 0
+        for value in values:
+            count += value <= middle
+        if count >= rank:
+            high = middle
+            if count == rank:
+                break
+        else:
+            low = middle
+    return high
+
+
+@njit(cache=True, error_model="numpy")
+def _rule_out(
+    low: Any,
+    high: Any,
+    means: Any,
+    counts: Any,
+    now_low: Any,
+    now_high: Any,
+    declared: Any,
+    member: Any,
+    x: float,
+    e: float,
+    tau: float,
+    most: int,
+    factors: Any,
+    wanted: Any,
+) -> float:
+    """Plan the cheapest way to rule out the rival between x and e; return its cost."""
+    n = len(low)
+    inset = INSET * tau
+    nobody = np.zeros(n, np.bool_)
+    trial = np.empty(n)
+    # An arm fills its lower gap, or its upper one.
+    best = cheapest_filler(low, high, means, counts, nobody, factors, x, tau, wanted)
+    cost = cheapest_filler(low, high, means, counts, nobody, factors, e - tau, tau, trial)
+    if cost < best:
+        best = cost
+        copy(wanted, trial)
+    # No arm can be inside: each that can is kept below or above.
+    copy(trial, factors)
+    for arm in range(n):
+        if declared[arm] or now_high[arm] <= x + tau or now_low[arm] >= e - tau:
+            continue
+        mean = means[arm]
+        below = factor_to_fit(factors[arm], mean, 0.0, high[arm] - mean, -np.inf, x + tau - inset)
+        above = factor_to_fit(factors[arm], mean, mean - low[arm], 0.0, e - tau + inset, np.inf)
+        trial[arm] = min(below, above)
+    cost = extra_pulls(counts, factors, trial)
+    if cost < best:
+        best = cost
+        copy(wanted, trial)
+    # The whole block is inside, or more arms than a group may have.
+    fits = np.empty(n)
+    costs = np.empty(n)
+    missing = most + 1
+    for arm in range(n):
+        mean = means[arm]
+        if now_low[arm] > x and now_high[arm] < e:
+            fits[arm] = factors[arm]
+            costs[arm] = np.inf
+            missing -= 1
+        else:
+            fits[arm] = factor_to_fit(
+                factors[arm], mean, mean - low[arm], high[arm] - mean, x + inset, e - inset
+            )
+            costs[arm] = counts[arm] * (fits[arm] - factors[arm])
+    for arm in range(n):
+        trial[arm] = fits[arm] if member[arm] else factors[arm]
+    cost = extra_pulls(counts, factors, trial)
+    if cost < best:
+        best = cost
+        copy(wanted, trial)
+    limit = _nth_least(costs, missing)
+    if limit < np.inf:
+        copy(trial, factors)
+        for arm in range(n):
+            if costs[arm] <= limit and missing > 0:
+                trial[arm] = fits[arm]
+                missing -= 1
+        cost = extra_pulls(counts, factors, trial)
+        if cost < best:
+            best = cost
+            copy(wanted, trial)
+    return best
+
+
+@njit(cache=True, error_model="numpy")
+def plan_block(
+    low: Any,
+    high: Any,
+    means: Any,
+    counts: Any,
+    by_low: Any,
+    by_high: Any,
+    by_mean: Any,
+    declared: Any,
+    first: int,
+    last: int,
+    gap: float,
+    epsilon: float,
+    most: int,
+    side: int,
+    factors: Any,
+    budget: float,
+) -> float:
+    """Plan the pulls that would declare the block by_mean[first:last].
+
+    If every estimate is right and an arm's interval shrinks with the root of its pulls, then
+    after multiplying the pulls of each arm by its entry of `factors` the block has certain gaps
+    of at least `gap`, and no rival is left.
+
+    Returns:
+        How many more pulls that takes; infinite if it takes more than `budget`, or cannot be.
+    """
+    n = len(low)
+    for arm in range(n):
+        factors[arm] = 1.0
+    if first > 0:
+        certify(low, high, means, counts, by_mean, first, gap, factors)
+    if last < n:
+        certify(low, high, means, counts, by_mean, last, gap, factors)
+    member = np.zeros(n, np.bool_)
+    for k in range(first, last):
+        member[by_mean[k]] = True
+    tau = (1.0 + epsilon) * gap
+    cost = planned_pulls(counts, factors)
+    now_low, now_high, wanted = np.empty(n), np.empty(n), np.empty(n)
+    order_low, order_high = by_low.copy(), by_high.copy()
+    for _ in range(40 * n):
+        if not cost < budget:
+            return np.inf
+        shrink(low, high, means, factors, now_low, now_high)
+        resort(order_low, now_low)
+        resort(order_high, now_high)
+        begin, end = np.inf, -np.inf
+        for k in range(first, last):
+            begin = min(begin, now_low[by_mean[k]])
+            end = max(end, now_high[by_mean[k]])
+        found, x, e = find_rival(
+            now_low, now_high, order_low, order_high, declared, tau, most, side, begin, end
+        )
+        if not found:
+            return cost
+        cost += _rule_out(
+            low,
+            high,
+            means,
+            counts,
+            now_low,
+            now_high,
+            declared,
+            member,
+            x,
+            e,
+            tau,
+            most,
+            factors,
+            wanted,
+        )
+        copy(factors, wanted)
+    return np.inf
