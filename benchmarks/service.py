@@ -80,8 +80,8 @@ def of_one_arm(path: Path) -> Callable[[], None]:
     return tell
 
 
-def of_all_arms(path: Path, strategy: str) -> Iterator[Callable[[], float]]:
-    """Yield a call that asks for a batch and tells it; it returns the seconds of the tell."""
+def of_all_arms(path: Path, strategy: str) -> Callable[[], float]:
+    """Return a call that asks for a batch and tells it, and returns the seconds of the tell."""
     study = oddarm.create_study(path, "all", ARMS, strategy=strategy, max_outliers=2)
     rng = random.Random(1)
 
@@ -91,7 +91,7 @@ def of_all_arms(path: Path, strategy: str) -> Iterator[Callable[[], float]]:
         study.tell_many(rewards)
         return time.perf_counter() - start
 
-    yield tell
+    return tell
 
 
 def seconds(call: Callable[[], Any], times: int) -> float:
@@ -110,8 +110,8 @@ def store(rounds: int = 7, times: int = 60) -> None:
         insert = bare(folder / "bare.db")
         sides: dict[str, Callable[[], Any]] = {
             "of one arm": of_one_arm(folder / "one.db"),
-            "of 20 arms (gold)": next(of_all_arms(folder / "gold.db", "gold")),
-            "of 20 arms (rr)": next(of_all_arms(folder / "rr.db", "rr")),
+            "of 20 arms (gold)": of_all_arms(folder / "gold.db", "gold"),
+            "of 20 arms (rr)": of_all_arms(folder / "rr.db", "rr"),
         }
         for label, tell in sides.items():
             ratios, rates = [], []
@@ -210,20 +210,14 @@ async def ask_load(url: str, times: int) -> list[float]:
     return waits
 
 
-def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
-    """Return bodies of tells, each with the rewards of so many pulls."""
-    rng, pulls = random.Random(1), []
-    while len(pulls) < requests * rewards:
-        pulls += client.ask("load", 10_000)[0]
-    return [
-        {
-            "tells": [
-                {"pull": pull.id, "reward": rng.randrange(2)}
-                for pull in pulls[k * rewards : (k + 1) * rewards]
-            ]
-        }
-        for k in range(requests)
-    ]
+def bodies(path: Path, requests: int, rewards: int) -> list[Any]:
+    """Return bodies of tells, each with the rewards of the pulls of one ask."""
+    rng = random.Random(1)
+    with oddarm.open_study(path, "load") as study, study.batch() as batch:
+        return [
+            {"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in batch.ask(rewards)]}
+            for _ in range(requests)
+        ]
 
 
 def service(rounds: int = 5) -> None:
@@ -231,14 +225,15 @@ def service(rounds: int = 5) -> None:
     with (
         tempfile.TemporaryDirectory(dir=".") as folder,
         process("-c", ECHO, "PORT") as (echo, _),
-        ours(Path(folder) / "s.db") as (url, _),
+        ours(path := Path(folder) / "s.db") as (url, _),
     ):
         client = Client(url)
         client.create("load", ARMS, max_outliers=2)
         for rewards, requests in ((1, 800), (100, 160)):
             ratios, rates = [], []
             for _ in range(rounds):
-                load = bodies(client, requests, rewards)
+                load = bodies(path, requests, rewards)
+                client.ask("load")  # the server catches up with what was asked behind its back
                 echoed = asyncio.run(tell_load(echo, load))
                 told = asyncio.run(tell_load(url, load))
                 ratios.append(told / echoed)

@@ -136,6 +136,44 @@ def _studies(request: Request) -> Studies:
     return studies
 
 
+# Routes are tried in order: what workers call all the time comes first.
+
+
+@router.post("/studies/{name}/tell", responses=WRITE)
+async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
+    """Report rewards by the id of their pull. Told again, a pull changes nothing.
+
+    The answer comes when the rewards are on disk.
+    """
+    rewards = {row.pull: row.reward for row in body.tells}
+    told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
+    return Told(told=told)
+
+
+@router.post("/studies/{name}/ask", responses=WRITE)
+async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
+    """Lease pulls to be made. Those that others let expire are handed out first.
+
+    No pulls and the status "running" mean that all is on its way: ask again after a while.
+    """
+
+    def action(batch: Batch) -> Asked:
+        pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
+        return Asked.of(pulls, batch.status)
+
+    found: Asked = await _studies(request).write(name, action, asks=True)
+    return found
+
+
+@router.post("/studies/{name}/data", responses=WRITE)
+async def data(request: Request, name: StudyName, body: DataBody) -> Told:
+    """Report rewards of an arm that nobody asked for, once a key."""
+    new = await _studies(request).write(
+        name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
+    )
+    return Told(told=len(body.rewards) if new else 0)
+
+
 @router.get("/health", responses=_problems())
 async def health(request: Request) -> Health:
     """Say whether the service and its database answer."""
@@ -167,41 +205,6 @@ async def get_study(request: Request, name: StudyName) -> StudyRow:
 async def delete_study(request: Request, name: StudyName) -> None:
     """Delete a study with all its rewards, for good."""
     await _studies(request).read(name, Study.delete)
-
-
-@router.post("/studies/{name}/ask", responses=WRITE)
-async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
-    """Lease pulls to be made. Those that others let expire are handed out first.
-
-    No pulls and the status "running" mean that all is on its way: ask again after a while.
-    """
-
-    def action(batch: Batch) -> Asked:
-        pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
-        return Asked.of(pulls, batch.status)
-
-    found: Asked = await _studies(request).write(name, action, asks=True)
-    return found
-
-
-@router.post("/studies/{name}/tell", responses=WRITE)
-async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
-    """Report rewards by the id of their pull. Told again, a pull changes nothing.
-
-    The answer comes when the rewards are on disk.
-    """
-    rewards = {row.pull: row.reward for row in body.tells}
-    told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
-    return Told(told=told)
-
-
-@router.post("/studies/{name}/data", responses=WRITE)
-async def data(request: Request, name: StudyName, body: DataBody) -> Told:
-    """Report rewards of an arm that nobody asked for, once a key."""
-    new = await _studies(request).write(
-        name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
-    )
-    return Told(told=len(body.rewards) if new else 0)
 
 
 @router.post("/studies/{name}/pause", responses=CHANGE)

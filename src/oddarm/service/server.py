@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import signal
 import socket
+import sys
 from pathlib import Path
 from types import FrameType
 
@@ -62,6 +63,8 @@ def serve(
         # Once the requests are finished, uvicorn raises the signal again: to be asked is no
         # failure.
         signal.signal(signal.SIGTERM, lambda *_: None)
+        # Threads of the store call SQLite often and briefly; let them back in soon after.
+        sys.setswitchinterval(0.0005)
         address = f"[{host}]" if ":" in host else host
         print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
         config = uvicorn.Config(
@@ -77,7 +80,8 @@ def serve(
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a taken port is known at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # asyncio sends answers without delay only over sockets whose protocol it can see.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

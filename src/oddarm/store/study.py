@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -396,6 +397,22 @@ class Study:
             self._revision = int(seq)
 
 
+@dataclass
+class _Lease:
+    """A part of an ask: the arms of the pulls that have not been told, by position.
+
+    Attributes:
+        waiting: Those of whoever asked for them.
+        lost: Those that expired and were handed out again; a late reward is still taken.
+    """
+
+    seq: int
+    part: int
+    waiting: dict[str, int]
+    lost: dict[str, int]
+    changed: bool = False
+
+
 class Batch:
     """Asks and tells of one transaction. Tells are gathered, and told to the search together."""
 
@@ -408,6 +425,7 @@ class Batch:
         self._arms: list[int] = []
         self._rewards: list[float] = []
         self._pulls: list[str] = []
+        self._leases: dict[tuple[int, int], _Lease] = {}
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """As `Study.ask`."""
@@ -456,25 +474,25 @@ class Batch:
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""
-        places = {pull: self._parse(pull) for pull in rewards}
-        leases: dict[tuple[int, int], tuple[dict[str, int], dict[str, int]]] = {}
         new: dict[str, int] = {}
-        for pull, (seq, position) in places.items():
-            at = seq, int(position) // PART
-            if at not in leases:
-                leases[at] = self._lease(*at)
-            waiting, lost = leases[at]
-            arm = waiting.pop(position, lost.pop(position, None))
+        found = []
+        for pull in rewards:
+            seq, position = self._parse(pull)
+            lease = self._lease(seq, int(position) // PART)
+            arm = lease.waiting.get(position, lease.lost.get(position))
             if arm is not None:
                 new[pull] = arm
+                found.append((lease, position))
             elif not self._handed_out(seq, int(position)):
                 raise self._unknown(pull)
         if not new:
             return 0
         arms = list(new.values())
         values = self._check(arms, [rewards[pull] for pull in new])
-        for at, (waiting, lost) in leases.items():
-            self._set_lease(*at, waiting, lost)
+        for lease, position in found:
+            lease.waiting.pop(position, None)
+            lease.lost.pop(position, None)
+            lease.changed = True
         self._gather(arms, values, list(new))
         return len(new)
 
@@ -516,6 +534,7 @@ class Batch:
         """Tell the search what was gathered, as one event of the log."""
         if not self._arms:
             return
+        self._write_leases()
         study, tally = self._study, self._search.tally
         body = {"arms": self._arms, "rewards": self._rewards, "pulls": self._pulls}
         self._log("tell", body, study._clock())
@@ -599,42 +618,50 @@ class Batch:
         if most < 1:
             return []
         rows = self._connection.execute(
-            "SELECT seq, part, waiting, lost FROM oddarm_leases "
+            "SELECT seq, part FROM oddarm_leases "
             "WHERE study = ? AND expires <= ? ORDER BY seq, part LIMIT ?",
             (self._study._id, now, min(most, 1000)),
         ).fetchall()
         arms: list[int] = []
-        for seq, part, *texts in rows:
-            waiting, lost = (json.loads(text) for text in texts)
-            for position in list(waiting)[: most - len(arms)]:
-                lost[position] = waiting.pop(position)
-                arms.append(lost[position])
-            self._set_lease(seq, part, waiting, lost)
+        for seq, part in rows:
+            lease = self._lease(seq, part)
+            for position in list(lease.waiting)[: most - len(arms)]:
+                lease.lost[position] = lease.waiting.pop(position)
+                arms.append(lease.lost[position])
+            lease.changed = True
+        self._write_leases()
         return arms
 
-    def _lease(self, seq: int, part: int) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the arms of untold pulls by their position: those leased, and those lost."""
-        row = self._connection.execute(
-            "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
-            (self._study._id, seq, part),
-        ).fetchone()
-        return ({}, {}) if row is None else (json.loads(row[0]), json.loads(row[1]))
+    def _lease(self, seq: int, part: int) -> _Lease:
+        """Return a part of an ask; all its pulls may have been told."""
+        known = self._leases.get((seq, part))
+        if known is None:
+            row = self._connection.execute(
+                "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
+                (self._study._id, seq, part),
+            ).fetchone()
+            waiting, lost = ("{}", "{}") if row is None else row
+            known = _Lease(seq, part, json.loads(waiting), json.loads(lost))
+            self._leases[seq, part] = known
+        return known
 
-    def _set_lease(
-        self, seq: int, part: int, waiting: dict[str, int], lost: dict[str, int]
-    ) -> None:
-        where = (self._study._id, seq, part)
-        if not waiting and not lost:
-            self._connection.execute(
-                "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
-            )
-            return
-        self._connection.execute(
-            "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
-            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
-            "WHERE study = ? AND seq = ? AND part = ?",
-            (_dumps(waiting), _dumps(lost), len(waiting), *where),
-        )
+    def _write_leases(self) -> None:
+        for lease in self._leases.values():
+            where = (self._study._id, lease.seq, lease.part)
+            if not lease.changed:
+                continue
+            if lease.waiting or lease.lost:
+                self._connection.execute(
+                    "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
+                    "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
+                    "WHERE study = ? AND seq = ? AND part = ?",
+                    (_dumps(lease.waiting), _dumps(lease.lost), len(lease.waiting), *where),
+                )
+            else:
+                self._connection.execute(
+                    "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
+                )
+        self._leases = {}
 
     def _handed_out(self, seq: int, position: int) -> bool:
         row = self._connection.execute(
@@ -675,15 +702,11 @@ def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # no
     if format == "jsonl":
         yield from (json.dumps(tell) + "\n" for tell in tells)
         return
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    writer.writerow(("seq", "at", "pull", "arm", "reward"))
-    for tell in tells:
-        writer.writerow(tell.values())
+    names = ("seq", "at", "pull", "arm", "reward")
+    for row in itertools.chain([names], (tell.values() for tell in tells)):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(row)
         yield line.getvalue()
-        line.seek(0)
-        line.truncate()
-    yield line.getvalue()
 
 
 def _dumps(value: Any) -> str:
