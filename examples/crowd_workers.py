@@ -1,6 +1,6 @@
 """Which crowd workers are unlike the rest? Checking a label by an expert costs money.
 
-Thirty workers have labelled a hundred pictures each. An expert looks at some of the labels, where
+Thirty workers have labelled four hundred pictures each. An expert looks at some of the labels, where
 they tell most, until it is clear who stands apart. Labels and expert are made up here.
 """
 
@@ -9,7 +9,7 @@ import random
 import oddarm
 
 COST = 0.40  # of one check, in euros
-LABELS = 100
+LABELS = 400
 
 rng = random.Random(5)
 error_rate = {f"worker-{number:02}": rng.uniform(0.04, 0.12) for number in range(1, 31)}
@@ -31,7 +31,9 @@ def main() -> None:
     """Have labels checked until the answer is sure, and say what that cost."""
     labels = {worker: [(worker, number) for number in range(LABELS)] for worker in error_rate}
     pool = oddarm.sources.PoolSource(labels, check)
-    result = oddarm.find(pool, strategy="adaptive", max_outliers=3, delta=0.05)
+    # Room for more outliers than there are costs more: with max_outliers=3, most labels are checked
+    # before a third one can be ruled out.
+    result = oddarm.find(pool, strategy="adaptive", until="confirmed", max_outliers=2, delta=0.05)
     result = result.with_nouns("workers", "checks")
     everything = len(error_rate) * LABELS
     print(result.summary)
