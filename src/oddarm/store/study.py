@@ -311,13 +311,16 @@ class Study:
                     (self._id, last, page),
                 ).fetchall()
             for seq, at, text in rows:
-                body = json.loads(text)
-                for pull, arm, reward in zip(
-                    body["pulls"], body["arms"], body["rewards"], strict=True
-                ):
-                    yield {
-                        "seq": seq, "at": at, "pull": pull, "arm": names[arm], "reward": reward
-                    }  # fmt: skip
+                for arm, rewards, pulls in json.loads(text):
+                    each = itertools.repeat(pulls) if isinstance(pulls, str) else pulls
+                    for pull, reward in zip(each, rewards, strict=False):
+                        yield {
+                            "seq": seq,
+                            "at": at,
+                            "pull": pull,
+                            "arm": names[arm],
+                            "reward": reward,
+                        }
                 last = seq
             if len(rows) < page:
                 return
@@ -422,9 +425,7 @@ class Batch:
         self._connection = connection
         self._paused = paused
         self._search = study._current
-        self._arms: list[int] = []
-        self._rewards: list[float] = []
-        self._pulls: list[str] = []
+        self._told: dict[int, tuple[list[float], list[str]]] = {}  # by arm: rewards, pulls
         self._leases: dict[tuple[int, int], _Lease] = {}
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
@@ -493,7 +494,8 @@ class Batch:
             lease.waiting.pop(position, None)
             lease.lost.pop(position, None)
             lease.changed = True
-        self._gather(arms, values, list(new))
+        for pull, arm, value in zip(new, arms, values, strict=True):
+            self._gather(arm, [value], [pull])
         return len(new)
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
@@ -522,31 +524,36 @@ class Batch:
         self._connection.execute(
             "INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study._id, key)
         )
-        self._gather([index] * len(values), values, [key] * len(values))
+        self._gather(index, values, [key] * len(values))
         return True
 
-    def _gather(self, arms: list[int], rewards: list[float], pulls: list[str]) -> None:
-        self._arms += arms
-        self._rewards += rewards
-        self._pulls += pulls
+    def _gather(self, arm: int, rewards: list[float], pulls: list[str]) -> None:
+        gathered = self._told.setdefault(arm, ([], []))
+        gathered[0].extend(rewards)
+        gathered[1].extend(pulls)
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
-        if not self._arms:
+        if not self._told:
             return
         self._write_leases()
         study, tally = self._study, self._search.tally
-        body = {"arms": self._arms, "rewards": self._rewards, "pulls": self._pulls}
+        body = [
+            (arm, rewards, pulls[0] if len(set(pulls)) == 1 else pulls)
+            for arm, (rewards, pulls) in self._told.items()
+        ]
         self._log("tell", body, study._clock())
         study._work += _apply(self._search, "tell", body)
-        touched = sorted(set(self._arms))
         self._connection.executemany(
             "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
-            [(int(tally.counts[i]), float(tally.totals[i]), study._id, i) for i in touched],
+            [
+                (int(tally.counts[arm]), float(tally.totals[arm]), study._id, arm)
+                for arm in self._told
+            ],
         )
-        self._arms, self._rewards, self._pulls = [], [], []
+        self._told = {}
 
-    def _log(self, kind: str, body: dict[str, Any], now: float) -> int:
+    def _log(self, kind: str, body: Any, now: float) -> int:
         study = self._study
         self.advanced = True
         study._revision += 1
@@ -580,9 +587,9 @@ class Batch:
             raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
         tally = self._search.tally
         if tally.pools is not None:
-            gathered = Counter(self._arms)
             for arm, count in Counter(arms).items():
-                left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
+                gathered = len(self._told[arm][0]) if arm in self._told else 0
+                left = int(tally.pools[arm] - tally.counts[arm]) - gathered
                 if count > left:
                     raise RewardError(
                         f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
@@ -684,18 +691,20 @@ class Batch:
         )
 
 
-def _apply(search: Search, kind: str, body: dict[str, Any]) -> int:
-    """Ask or tell the search as an event says; return how many updates that took."""
+def _apply(search: Search, kind: str, body: Any) -> int:
+    """Ask or tell the search as an event says; return how many updates that took.
+
+    The body of an ask has the limit that the search was asked for (0: it was not asked) and the
+    arms handed out. That of a batch of tells has, for each arm, its rewards and their pulls, or
+    the one key that they were told under.
+    """
     if kind == "ask":
         if body["limit"] != 0:
             search.ask(body["limit"])
         return 1
-    groups: dict[int, list[float]] = {}
-    for arm, reward in zip(body["arms"], body["rewards"], strict=True):
-        groups.setdefault(arm, []).append(reward)
-    for arm, rewards in groups.items():
+    for arm, rewards, _ in body:
         search.tell(search.names[arm], rewards)
-    return len(groups)
+    return len(body)
 
 
 def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002
