@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
-from benchmarks import runner, strategies, tables, yahoo
+from benchmarks import runner, service, strategies, tables, yahoo
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 
@@ -80,3 +80,4 @@ if __name__ == "__main__":
     strategies.run()
     yahoo.run()
     tables.run()
+    service.run()

@@ -105,7 +105,7 @@ def seconds(call: Callable[[], Any], times: int) -> float:
 
 def store(rounds: int = 7, times: int = 60) -> None:
     """Compare acknowledged rewards a second with bare inserts at the same durability."""
-    with tempfile.TemporaryDirectory(dir=".") as name:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         insert = bare(folder / "bare.db")
         sides: dict[str, Callable[[], Any]] = {
@@ -223,7 +223,7 @@ def bodies(path: Path, requests: int, rewards: int) -> list[Any]:
 def service(rounds: int = 5) -> None:
     """Compare tells with an endpoint that echoes them, and report how long an ask takes."""
     with (
-        tempfile.TemporaryDirectory(dir=".") as folder,
+        tempfile.TemporaryDirectory() as folder,
         process("-c", ECHO, "PORT") as (echo, _),
         ours(path := Path(folder) / "s.db") as (url, _),
     ):
@@ -259,7 +259,7 @@ def memory(pid: int) -> float:
 def soak(millions: int = 3) -> None:
     """Tell millions of rewards over HTTP, and print the server's memory on the way."""
     with (
-        tempfile.TemporaryDirectory(dir=".") as folder,
+        tempfile.TemporaryDirectory() as folder,
         ours(Path(folder) / "s.db") as (url, pid),
     ):
         client, rng = Client(url), random.Random(1)

@@ -15,6 +15,7 @@ from oddarm.service.models import MAX_BODY
 from oddarm.service.studies import Studies
 from oddarm.store import sqlite
 from oddarm.store.database import open_database
+from oddarm.strategies import STRATEGIES
 
 ARMS = ["ams", "fra", "lhr", "gru"]
 
@@ -284,7 +285,21 @@ def test_view(http):
     assert seen["cost"]["pulls"] == 8000
     assert 0 < seen["cost"]["gold"] < 8000
     assert seen["range"] == [0, 1]
+    assert seen["certificates"] == []
     assert seen["status"] == "done"
+
+
+@pytest.mark.skipif("adaptive" not in STRATEGIES, reason="no strategy gives certificates yet")
+def test_view_of_certificates(http):
+    """Where the strategy proves a group, the view has the proof."""
+    body = {"name": "demo", "arms": ARMS, "max_outliers": 1, "strategy": "adaptive"}
+    assert http.post("/studies", json=body).status_code == 201
+    while pulls := ask(http, 40):
+        tells = [{"pull": pull["id"], "reward": int(pull["arm"] == "gru")} for pull in pulls]
+        http.post("/studies/demo/tell", json={"tells": tells})
+    first = http.get("/studies/demo/view").json()["certificates"][0]
+    assert (first["members"], first["status"]) == ([3], "confirmed")
+    assert first["gap"][0] > 2.5 * first["rest"][1] > 0
 
 
 def test_view_of_two_thousand_arms(http):

@@ -31,7 +31,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
         gap: The widest gap: from, to, whether it is certain, and how many arms lie below it. Null
             before every arm was pulled.
         outliers: The declared arms, as indices, in order.
-        certificates: What proves each declaration, if the strategy says so.
+        certificates: If the strategy says, what is certain of each set of arms that may be a group:
+            members as indices, status, the least and the most that its gap and the largest gap
+            among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far, the budget, the rewards of a full scan of finite pools, and the most
             that GOLD needs for arms with the means seen; null where there is none.
         range: The least and the greatest reward; null if infinite.
@@ -54,7 +56,16 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "community": _communities(low, high),
             "gap": _gap(result),
             "outliers": [index[name] for name in result.outliers],
-            "certificates": getattr(result, "certificates", None),
+            "certificates": [
+                {
+                    "members": [index[name] for name in one.members],
+                    "status": one.status,
+                    "gap": [_number(one.gap_at_least), _number(one.gap_at_most)],
+                    "rest": [_number(one.rest_at_least), _number(one.rest_at_most)],
+                    "epsilon": _number(one.epsilon),
+                }
+                for one in result.certificates
+            ],
             "cost": {
                 "pulls": result.pulls,
                 "budget": search.max_pulls,
