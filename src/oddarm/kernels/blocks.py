@@ -15,13 +15,14 @@ from numba import njit
 __all__ = [
     "BOLD",
     "best_block",
+    "best_cuts",
     "certify",
     "cheapest_filler",
     "copy",
     "extra_pulls",
     "find_piece",
     "find_rival",
-    "plan_block",
+    "plan_cuts",
     "planned_pulls",
     "resort",
     "shrink",
@@ -212,6 +213,38 @@ def best_block(
 
 
 @njit(cache=True, error_model="numpy")
+def best_cuts(low: Any, high: Any, by_low: Any, declared: Any, cuts: Any) -> float:
+    """Choose the widest gaps such that no arm is next to two of them, nor a declared one to any.
+
+    Writes their places in by_low, as many as `cuts` has room for.
+
+    Returns:
+        The least of the gaps; 0 if there are not as many. With estimates for both `low` and `high`
+        these are the gaps that seem widest; with intervals the widest certain ones.
+    """
+    n = len(low)
+    gaps = np.zeros(n)
+    reach = -np.inf
+    for k in range(1, n):
+        reach = max(reach, high[by_low[k - 1]])
+        if not (declared[by_low[k - 1]] or declared[by_low[k]]):
+            gaps[k] = low[by_low[k]] - reach
+    least = np.inf
+    for i in range(len(cuts)):
+        chosen = 0
+        for k in range(1, n):
+            if gaps[k] > gaps[chosen]:
+                chosen = k
+        if gaps[chosen] <= 0.0:
+            return 0.0
+        least = gaps[chosen]
+        cuts[i] = chosen
+        for k in range(max(chosen - 1, 1), min(chosen + 2, n)):
+            gaps[k] = 0.0
+    return least
+
+
+@njit(cache=True, error_model="numpy")
 def factor_to_fit(
     factor: float, mean: float, down: float, up: float, low: float, high: float
 ) -> float:
@@ -360,6 +393,7 @@ def _rule_out(
     now_high: Any,
     declared: Any,
     member: Any,
+    members: bool,
     x: float,
     e: float,
     tau: float,
@@ -408,7 +442,7 @@ def _rule_out(
             costs[arm] = counts[arm] * (fits[arm] - factors[arm])
     for arm in range(n):
         trial[arm] = fits[arm] if member[arm] else factors[arm]
-    cost = extra_pulls(counts, factors, trial)
+    cost = extra_pulls(counts, factors, trial) if members else np.inf
     if cost < best:
         best = cost
         copy(wanted, trial)
@@ -427,7 +461,7 @@ def _rule_out(
 
 
 @njit(cache=True, error_model="numpy")
-def plan_block(
+def plan_cuts(
     low: Any,
     high: Any,
     means: Any,
@@ -436,6 +470,7 @@ def plan_block(
     by_high: Any,
     by_mean: Any,
     declared: Any,
+    cuts: Any,
     first: int,
     last: int,
     gap: float,
@@ -445,11 +480,12 @@ def plan_block(
     factors: Any,
     budget: float,
 ) -> float:
-    """Plan the pulls that would declare the block by_mean[first:last].
+    """Plan the pulls that make gaps certain and rule out the rivals of by_mean[first:last].
 
     If every estimate is right and an arm's interval shrinks with the root of its pulls, then
-    after multiplying the pulls of each arm by its entry of `factors` the block has certain gaps
-    of at least `gap`, and no rival is left.
+    after multiplying the pulls of each arm by its entry of `factors` there is a certain gap of at
+    least `gap` at each of the places `cuts` in by_mean, and no piece with gaps above (1+ε) times
+    that is left which can leave out an arm of the block; none at all if the block is empty.
 
     Returns:
         How many more pulls that takes; infinite if it takes more than `budget`, or cannot be.
@@ -457,10 +493,8 @@ def plan_block(
     n = len(low)
     for arm in range(n):
         factors[arm] = 1.0
-    if first > 0:
-        certify(low, high, means, counts, by_mean, first, gap, factors)
-    if last < n:
-        certify(low, high, means, counts, by_mean, last, gap, factors)
+    for at in cuts:
+        certify(low, high, means, counts, by_mean, at, gap, factors)
     member = np.zeros(n, np.bool_)
     for k in range(first, last):
         member[by_mean[k]] = True
@@ -478,6 +512,8 @@ def plan_block(
         for k in range(first, last):
             begin = min(begin, now_low[by_mean[k]])
             end = max(end, now_high[by_mean[k]])
+        if first == last:
+            begin, end = -np.inf, np.inf
         found, x, e = find_rival(
             now_low, now_high, order_low, order_high, declared, tau, most, side, begin, end
         )
@@ -492,6 +528,7 @@ def plan_block(
             now_high,
             declared,
             member,
+            first < last,
             x,
             e,
             tau,

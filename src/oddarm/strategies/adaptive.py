@@ -188,7 +188,7 @@ class AdaptiveRun(Run):
         arms = np.flatnonzero(self.dirty)
         if not len(arms):
             return
-        seen = self.tally.take(arms)
+        seen = self.tally.take(arms.tolist())
         low, high = self._bound.interval(seen)
         # Crossed ends mean that an interval has failed, which has probability at most δ/n; the
         # latest one alone then lets the search end.
@@ -226,7 +226,7 @@ class AdaptiveRun(Run):
 
     def _declare(self) -> bool:
         """Declare a block that every further group contains; return whether there was one."""
-        from oddarm.kernels.blocks import best_block, find_rival
+        from oddarm.kernels.blocks import best_block, best_cuts, find_rival
 
         declared = self.stages > 0
         intervals = self.low, self.high, self.by_low, self.by_high, declared
@@ -249,8 +249,10 @@ class AdaptiveRun(Run):
             if count >= self.most:  # the block completes the largest group, or none can hold it
                 self.verdicts[0] = 1
             return True
-        # No further group is left if no set of arms can have gaps around it at all.
-        if not find_rival(*intervals, 0.0, self.most, self.side, -np.inf, np.inf)[0]:
+        # A further group has at most so many new members that one of these gaps is inside it.
+        cuts = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
+        gap = best_cuts(self.low, self.high, self.by_low, declared, cuts)
+        if not find_rival(*intervals, self.wider * gap, self.most, self.side, -np.inf, np.inf)[0]:
             self.verdicts[0] = 1
         return False
 
@@ -304,7 +306,7 @@ class AdaptiveRun(Run):
 
     def _plan(self, counts: Floats) -> Floats:
         """Return by what factor the pulls of each arm must grow, as far as can be foreseen."""
-        from oddarm.kernels.blocks import best_block
+        from oddarm.kernels.blocks import best_block, best_cuts
         from oddarm.kernels.groups import plan_group
 
         low, high, by_low, by_high = self.low, self.high, self.by_low, self.by_high
@@ -330,34 +332,48 @@ class AdaptiveRun(Run):
             )
             return best
         declared = self.stages > 0
-        cost, seen = np.inf, (0, 0)
-        for enough in (0, self.most):  # the best block; the best of those that end the search
-            gap, first, last = best_block(
-                self.means, self.means, self.by_mean, declared, self.most, enough
-            )
-            if gap <= 0 or (first, last) == seen:
-                continue
-            seen = first, last
-            arms = low, high, self.means, counts, by_low, by_high, self.by_mean, declared
-            block = *arms, first, last, gap
-            cost = self._climb(block, FINISH * cost if enough else cost, best)
+        arms = low, high, self.means, counts, by_low, by_high, self.by_mean, declared
+        order = self.means, self.means, self.by_mean, declared
+        cost = np.inf
+        # The block that seems best, the best of those that would end the search, and gaps that
+        # would leave no room for a further group.
+        gap, first, last = best_block(*order, self.most, 0)
+        if gap > 0:
+            cost = self._climb(arms, _cuts(first, last, len(counts)), first, last, gap, cost, best)
+            gap, *other = best_block(*order, self.most, self.most)
+            if gap > 0 and tuple(other) != (first, last):
+                first, last = other
+                cuts = _cuts(first, last, len(counts))
+                cost = self._climb(arms, cuts, first, last, gap, FINISH * cost, best)
+        cuts = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
+        gap = best_cuts(*order, cuts)
+        if gap > 0:
+            self._climb(arms, cuts, 0, 0, gap, FINISH * cost, best)
         return best
 
-    def _climb(self, block: tuple[Any, ...], cost: float, best: Floats) -> float:
-        """Plan for a block with various shares of its gap, from the last best one on.
+    def _climb(
+        self,
+        arms: tuple[Any, ...],
+        cuts: NDArray[np.int64],
+        first: int,
+        last: int,
+        gap: float,
+        cost: float,
+        best: Floats,
+    ) -> float:
+        """Plan with various shares of a gap made certain, from the last best share on.
 
-        Keeps the cheapest plan in `best` if it costs less than `cost`; returns its cost.
+        Keeps the cheapest plan in `best` if it costs less than `cost`; returns what that is then.
         """
         from oddarm.kernels import blocks
 
-        plan_block: Any = blocks.plan_block  # numba's stubs lose its arguments
-        *arms, gap = block
+        plan_cuts: Any = blocks.plan_cuts  # numba's stubs lose its arguments
+        problem = self.epsilon, self.most, self.side
         trial = np.empty_like(best)
 
         def better(at: int) -> bool:
             nonlocal cost
-            problem = self.epsilon, self.most, self.side
-            price: float = plan_block(*arms, SHARES[at] * gap, *problem, trial, cost)
+            price = plan_cuts(*arms, cuts, first, last, SHARES[at] * gap, *problem, trial, cost)
             if not price < cost:
                 return False
             cost, self.share = price, at
@@ -443,3 +459,8 @@ class AdaptiveRun(Run):
         resort(self.by_low, self.low)
         resort(self.by_high, self.high)
         resort(self.by_mean, self.means)
+
+
+def _cuts(first: int, last: int, n: int) -> NDArray[np.int64]:
+    """Return where the gaps around a block are."""
+    return np.array([at for at in (first, last) if 0 < at < n], dtype=np.int64)

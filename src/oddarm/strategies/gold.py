@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds import RadiusBound, radius_bound
 from oddarm.errors import ParameterError
 from oddarm.graph import NeighbourGraph
-from oddarm.strategies.base import Floats, Run, Setting, Strategy
+from oddarm.strategies.base import Floats, Setting, Strategy
+from oddarm.strategies.gold_intervals import GoldIntervalRun
+from oddarm.strategies.sweeps import SweepRun
 
 __all__ = ["Gold", "GoldRun"]
 
@@ -35,6 +35,12 @@ class Gold(Strategy):
     Finds: upper, lower, intermediate and mixed groups.
 
     Cost: O(n) per pull and n² bytes; about n·m pulls where m separates the group from the rest.
+    The form "intervals" has the same promise and hardly another answer, at O(1) per pull and some
+    50 bytes per arm: use it for thousands of arms and more (docs/strategies.md). It needs
+    `bound="anytime"`.
+
+    Args:
+        form: "edges", the algorithm as printed; or "intervals", its form for many arms.
 
     Example:
         >>> import oddarm
@@ -44,14 +50,19 @@ class Gold(Strategy):
     """
 
     name: ClassVar[str] = "gold"
+    form: Literal["edges", "intervals"] = "edges"
 
-    def start(self, setting: Setting) -> GoldRun:
+    def __post_init__(self) -> None:
+        if self.form not in ("edges", "intervals"):
+            raise ParameterError(f"form == {self.form!r}, must be 'edges' or 'intervals'.")
+
+    def start(self, setting: Setting) -> SweepRun:
         """Return a new run."""
         self.check(setting)
-        return GoldRun(setting)
+        return GoldRun(setting) if self.form == "edges" else GoldIntervalRun(setting)
 
 
-class GoldRun(Run):
+class GoldRun(SweepRun):
     """Algorithm 1, one told reward at a time.
 
     With `bound="paper"` every edge of the pulled arm is judged by the pulls and rewards so far, as
@@ -63,59 +74,15 @@ class GoldRun(Run):
     """
 
     kernel: ClassVar[str | None] = "gold"
-    state: ClassVar[tuple[str, ...]] = ("position", "fresh", "judged", "beta", "score", "stage")
+    state: ClassVar[tuple[str, ...]] = (*SweepRun.state, "fresh", "judged", "beta")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        n, problem = setting.n, setting.problem
-        if setting.rewards.pools is not None:
-            raise ParameterError(
-                "finite pools with strategy 'gold': its radius is for endless rewards, "
-                "drop pools or draw with replacement."
-            )
-        self.b = problem.b
-        self.largest_group = problem.largest_group(n)
-        # Line 11 stops at |Ψ̂| ≥ n(1-ρ). Where that is no whole number, it waits for an arm more
-        # than any group can have; the rigorous version does not.
-        self.enough = (
-            math.ceil(problem.capacity(n)) if setting.bound == "paper" else self.largest_group
-        )
-        self.radius: RadiusBound = radius_bound(setting.rewards, n, problem.delta, setting.bound)
+        n = setting.n
         self.graph: NeighbourGraph | None = None  # built once every arm has its first pulls
         self.fresh = True  # no pull since the graph was built
-        self.position = 0  # of the next arm in the sweep
         self.judged: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # pulls that set the radius
         self.beta: Floats = np.full(n, math.inf)
-        self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # S; 0 for none yet
-        self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # 1, 2, … in order of S
-
-    @property
-    def bound(self) -> RadiusBound:
-        """The radius that decides, here without the coefficient b."""
-        return self.radius
-
-    @property
-    def terminal(self) -> NDArray[np.bool_]:
-        """Ψ̂: the arms whose community has become small."""
-        return self.stage > 0
-
-    def ask(self, limit: int | None) -> Sequence[int]:
-        """Go on with the sweep over the arms in play, in the given order."""
-        if self.verdict != "running":
-            return []
-        n, terminal = self.setting.n, self.terminal.tolist()
-        if limit is None:
-            arms = [i for i in range(self.position, n) if not terminal[i]]
-            if not arms:
-                arms = [i for i in range(n) if not terminal[i]]
-            self.position = 0
-            return arms
-        arms = []
-        while len(arms) < limit:
-            if not terminal[self.position]:
-                arms.append(self.position)
-            self.position = (self.position + 1) % n
-        return arms
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
@@ -222,31 +189,9 @@ class GoldRun(Run):
     def _declare(self) -> None:
         """Lines 30 to 36: members of small communities become terminal, S written once."""
         assert self.graph is not None
-        stage = int(self.stage.max()) + 1
-        for members in self.graph.communities():
-            if len(members) <= self.largest_group:
-                new = members[self.stage[members] == 0]
-                self.stage[new] = stage
-                self.score[new] = self.tally.pulls
-        if np.count_nonzero(self.stage) >= self.enough:
-            self.verdict = "ranked"
-
-    def declared(self) -> list[int]:
-        """Return the terminal arms, the first to become so first."""
-        return [int(i) for i in self.order() if self.terminal[i]]
-
-    def scores(self) -> Floats:
-        """Return S; nan for an arm that never became terminal."""
-        return np.where(self.terminal, self.score.astype(np.float64), np.nan)
-
-    def order(self) -> NDArray[np.intp]:
-        """Rank by S; then by distance of the sample mean from the median; then as given."""
-        means = self.tally.means
-        seen = ~np.isnan(means)
-        centre = float(np.median(means[seen])) if seen.any() else 0.0
-        distance = np.where(seen, np.abs(means - centre), -1.0)
-        stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
-        return np.lexsort((np.arange(self.setting.n), -distance, stage))
+        small = [m for m in self.graph.communities() if len(m) <= self.largest_group]
+        if small:
+            self.declare(np.concatenate(small))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""

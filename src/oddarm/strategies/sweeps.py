@@ -1,0 +1,117 @@
+"""What both forms of GOLD share: sweeps over the arms in play, stages, and the ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.bounds import RadiusBound, radius_bound
+from oddarm.errors import ParameterError
+from oddarm.strategies.base import Floats, Run, Setting
+
+__all__ = ["SweepRun"]
+
+
+class SweepRun(Run):
+    """Pulls the arms in play in turn; a *terminal* arm is out of play and has a score.
+
+    Attributes:
+        position: Of the next arm in the sweep.
+        score: S, the pulls in all at which an arm became terminal; 0 for none yet.
+        stage: 1, 2, … in the order of S; 0 for an arm in play.
+    """
+
+    state: ClassVar[tuple[str, ...]] = ("position", "score", "stage")
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        n, problem = setting.n, setting.problem
+        if setting.rewards.pools is not None:
+            raise ParameterError(
+                "finite pools with strategy 'gold': its radius is for endless rewards, "
+                "drop pools or draw with replacement."
+            )
+        self.b = problem.b
+        self.largest_group = problem.largest_group(n)
+        # Line 11 stops at |Ψ̂| ≥ n(1-ρ). Where that is no whole number, it waits for an arm more
+        # than any group can have; the rigorous version does not.
+        self.enough = (
+            math.ceil(problem.capacity(n)) if setting.bound == "paper" else self.largest_group
+        )
+        self.radius: RadiusBound = radius_bound(setting.rewards, n, problem.delta, setting.bound)
+        self.position = 0
+        self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+        self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+
+    @property
+    def bound(self) -> RadiusBound:
+        """The radius that decides, here without the coefficient b."""
+        return self.radius
+
+    @property
+    def terminal(self) -> NDArray[np.bool_]:
+        """Ψ̂: the arms whose community has become small."""
+        return self.stage > 0
+
+    def ask(self, limit: int | None) -> Sequence[int]:
+        """Go on with the sweep over the arms in play, in the given order."""
+        if limit != 1:
+            return self.ask_indices(limit).tolist()  # type: ignore[no-any-return]
+        if self.verdict != "running":
+            return []
+        arm = self.position
+        stage = self.stage.item
+        n = self.setting.n
+        while stage(arm):
+            arm = arm + 1 if arm + 1 < n else 0
+        self.position = arm + 1 if arm + 1 < n else 0
+        return [arm]
+
+    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+        """The same, as an array."""
+        if self.verdict != "running":
+            return np.empty(0, dtype=np.intp)
+        in_play = np.flatnonzero(self.stage == 0)
+        first = int(np.searchsorted(in_play, self.position))
+        if limit is None:
+            self.position = 0
+            return in_play[first:] if first < len(in_play) else in_play
+        arms = in_play[(first + np.arange(limit)) % len(in_play)]
+        self.position = (int(arms[-1]) + 1) % self.setting.n
+        return np.asarray(arms)
+
+    def declare(self, members: NDArray[np.intp]) -> None:
+        """Make arms terminal that belong to communities that are small now, S written once."""
+        new = members[self.stage[members] == 0]
+        if len(new):
+            self.stage[new] = int(self.stage.max()) + 1
+            self.score[new] = self.tally.pulls
+            if np.count_nonzero(self.stage) >= self.enough:
+                self.verdict = "ranked"
+
+    def declared(self) -> list[int]:
+        """Return the terminal arms, the first to become so first."""
+        found = np.count_nonzero(self.stage)
+        return self.order()[:found].tolist() if found else []
+
+    def scores(self) -> Floats:
+        """Return S; nan for an arm that never became terminal."""
+        scores = self.score.astype(np.float64)
+        scores[self.stage == 0] = np.nan
+        return scores
+
+    def order(self) -> NDArray[np.intp]:
+        """Rank by S; then by distance of the sample mean from the median; then as given."""
+        distance = self.tally.means
+        seen = ~np.isnan(distance)
+        centre = float(np.median(distance[seen])) if seen.any() else 0.0
+        distance -= centre
+        np.abs(distance, out=distance)
+        distance[~seen] = -1.0
+        np.negative(distance, out=distance)
+        stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
+        return np.lexsort((distance, stage))
