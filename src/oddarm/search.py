@@ -201,7 +201,7 @@ class Search:
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        low, high = self.run.intervals()
+        low, high = self.run.ends()
         if self._aside:
             (low, high), live = self.run.bound.interval(self.tally), (low, high)
             low[self._live], high[self._live] = live

@@ -132,11 +132,11 @@ class AdaptiveRun(Run):
 
     @property
     def bound(self) -> Bound:
-        """The intervals that decide, as of now; `intervals` are those of all times."""
+        """The intervals that decide, as of now; `ends` are those of all times."""
         return self._bound
 
-    def intervals(self) -> tuple[Floats, Floats]:
-        """Return the intervals that decide."""
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of all arms' intervals, over all times so far."""
         if self.verdict == "running":
             self._refresh()
         return self.low.copy(), self.high.copy()

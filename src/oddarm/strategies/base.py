@@ -98,17 +98,26 @@ class Run(ABC):
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the arms to pull next, at most `limit`; None: one natural round."""
 
+    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+        """Return the same as an array; for runs that can do without a list."""
+        return np.array(self.ask(limit), dtype=np.intp)
+
     @abstractmethod
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
+
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """Take note that the tallies of `arms`, each named once, have grown."""
+        for arm in arms.tolist():
+            self.update(arm)
 
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began."""
         for arm in np.flatnonzero(self.tally.counts).tolist():
             self.update(arm)
 
-    def intervals(self) -> tuple[Floats, Floats]:
-        """Return the intervals of all arms."""
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of all arms' intervals, those that decide."""
         return self.bound.interval(self.tally)
 
     def certificates(self) -> list[Certificate]:

@@ -66,6 +66,10 @@ class RoundRun(Run):
         """The intervals that decide."""
         return self.intervals.bound
 
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of all arms' intervals, those that decide."""
+        return self.intervals.low.copy(), self.intervals.high.copy()
+
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the round, and with the next ones if `limit` wants more."""
         arms: list[int] = []
