@@ -77,7 +77,8 @@ class NormalMixture(RadiusBound):
         pulls: int = 0,  # noqa: ARG002
     ) -> Floats:
         """Return β(m) for each count."""
-        return np.array([self.radius(m) if m else math.inf for m in counts.tolist()])
+        levels, places = np.unique(counts, return_inverse=True)
+        return np.array([self.radius(m) if m else math.inf for m in levels.tolist()])[places]
 
     def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
         """Return ŷ ± β of one arm."""

@@ -1,8 +1,9 @@
 """GOLD on simulated 0/1 rewards, compiled.
 
-An arm's edges are looked at only when one of them could have broken: after each look, the kernel
-computes for how many pulls none can, whatever the rewards are. The decisions are those of looking
-at every pull.
+Arms are pulled in turn, so the rewards of the next sweeps are known before any edge is looked at.
+The kernel draws a block of sweeps, keeps how each arm's mean moves, and looks at a pair only if
+the extremes of the two arms within the block could part it; only such pairs are followed pull by
+pull. The decisions are those of looking at every edge after every pull.
 
 Works on the very arrays of a `GoldRun` and its tally, so that a run may be advanced here, then by
 ask and tell, then here again.
@@ -29,6 +30,13 @@ _erfcinv = njit(cache=True)(numerics.erfcinv)
 
 PER_PULL, AGRESTI, HOEFFDING = 0, 1, 2
 
+BLOCK = 128
+"""Sweeps drawn at once."""
+CHUNK = 64
+"""Edges of a row that are looked at together."""
+SAFE = 1.0 - 1e-12
+"""What the radii are multiplied with where they only tell which pairs to follow."""
+
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: a graph, and arms pulled in turn."""
@@ -37,6 +45,7 @@ def fits(run: GoldRun, arms: SimulatedArms) -> bool:
         arms.zero_one
         and run.graph is not None
         and not run.fresh
+        and run.in_turn
         and bool((arms.drawn == counts).all())
         and (run.radius.grows or bool(((run.judged == counts) | run.terminal).all()))
     )
@@ -51,6 +60,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
     elif isinstance(run.radius, PaperBounded):
         kind = HOEFFDING
+    spent = 6 * run.setting.problem.delta, math.pi**2 * run.setting.n
     position, pulls, over = _advance(
         run.graph.edges,
         run.stage,
@@ -67,11 +77,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.b,
         run.largest_group,
         run.enough,
-        kind,
-        run.setting.rewards.sigma,
-        r,
-        level,
-        run.setting.problem.delta,
+        (kind, run.setting.rewards.sigma, r, level, *spent),
     )
     run.position = int(position)
     tally.pulls = int(pulls)
@@ -82,13 +88,30 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.verdict = "ranked"
 
 
-@njit(cache=True, inline="always")
-def _per_pull(m: float, sigma: float, r: float, level: float) -> float:
-    """Return the radius of `NormalMixture` after m pulls."""
-    return sigma * math.sqrt((m + r) * (math.log((m + r) / r) + level)) / m
+@njit(cache=True, nogil=True)
+def _unit(pulls: int, rule: Any) -> float:
+    """Return what the radii of all arms have in common after so many pulls in all."""
+    kind, _, _, _, share, parts = rule
+    if kind == PER_PULL:
+        return 0.0
+    spent = share / (parts * float(pulls) * float(pulls))
+    return -math.log(spent) if kind == HOEFFDING else float(_erfcinv(spent))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, inline="always")
+def _radius(count: float, total: float, unit: float, rule: Any) -> float:
+    """Return the radius of an arm, bit for bit that of `NormalMixture` or as printed."""
+    kind, sigma, r, level, _, _ = rule
+    if kind == PER_PULL:
+        return sigma * math.sqrt((count + r) * (math.log((count + r) / r) + level)) / count
+    if kind == HOEFFDING:
+        return 2.0 * sigma * math.sqrt(unit / (2.0 * count))
+    square = unit * unit
+    p = (total + square / 2.0) / (count + square)
+    return unit * math.sqrt(p * (1.0 - p) / count)
+
+
+@njit(cache=True, nogil=True)
 def _advance(
     edges: Any,
     stage: Any,
@@ -105,133 +128,236 @@ def _advance(
     b: float,
     largest_group: int,
     enough: int,
-    kind: int,
-    sigma: float,
-    r: float,
-    level: float,
-    delta: float,
+    rule: Any,
 ) -> Any:
     n = len(means)
-    mean = totals / counts
-    lost = np.empty(n, np.int64)
+    path = np.empty((n, BLOCK + 1))  # the mean of each arm before and after each pull of the block
+    radius = np.empty((n, BLOCK + 1))  # at most its radius then
+    least = np.empty(n, np.float32)  # at most the lowest that ŷ + bβ comes to within the block
+    most = np.empty(n, np.float32)  # at least the highest that ŷ - bβ comes to
+    turn = np.empty(n, np.int64)
+    hub = np.zeros(n, np.int64)  # a neighbour that an arm had in common with one that it lost
+    events = np.empty((n, 3), np.int64)  # time, and the two arms that are parted then
     terminals = np.count_nonzero(stage)
-    latest_count = -1
-    latest_radius = 0.0
-    # An arm's edges need no look before it has `due` pulls: until then, however the rewards fall,
-    # none of them can break. `stride` is how many pulls ahead that was last time.
-    due = np.zeros(n, np.int64)
-    stride = np.ones(n, np.int64)
-    spread = np.empty(n)  # p(1-p) of each arm, for the Bernoulli radius
     while terminals < enough and pulls < stop_at:
-        i = position
-        position = position + 1 if position + 1 < n else 0
-        if stage[i]:
-            continue
-        m = counts[i] + 1
-        if draw(starts[i], increments[i], m, means[i]):
-            totals[i] += 1.0
-        counts[i] = m
-        pulls += 1
-        mean[i] = totals[i] / m
-        if kind == PER_PULL:
-            if m != latest_count:  # the same for every arm of a sweep
-                latest_count = m
-                latest_radius = _per_pull(m, sigma, r, level)
-            beta[i] = latest_radius
-        if m < due[i]:
-            continue
-        dropped = 0
-        mine = mean[i]
-        widest = 0.0  # the greatest distance of an edge that stays
-        height = 0.0
-        z = 0.0
-        if kind == PER_PULL:
-            for j in range(n):
-                if edges[i, j]:
-                    apart = abs(mine - mean[j])
-                    if apart > b * (latest_radius + beta[j]):
-                        lost[dropped] = j
-                        dropped += 1
-                    elif apart > widest:
-                        widest = apart
-        elif kind == HOEFFDING:
-            height = -math.log(6 * delta / (math.pi**2 * n * float(pulls) * float(pulls)))
-            own = 2.0 * sigma * math.sqrt(height / (2.0 * m))
-            for j in range(n):
-                if edges[i, j]:
-                    apart = abs(mine - mean[j])
-                    radius = 2.0 * sigma * math.sqrt(height / (2.0 * counts[j]))
-                    if apart > b * (own + radius):
-                        lost[dropped] = j
-                        dropped += 1
-                    elif apart > widest:
-                        widest = apart
-        else:
-            z = _erfcinv(6 * delta / (math.pi**2 * n * float(pulls) * float(pulls)))
-            square = z * z
-            p = (totals[i] + square / 2.0) / (counts[i] + square)
-            own = z * math.sqrt(p * (1.0 - p) / counts[i])
-            for j in range(n):
-                if edges[i, j]:
-                    p = (totals[j] + square / 2.0) / (counts[j] + square)
-                    spread[j] = p * (1.0 - p)
-                    radius = z * math.sqrt(p * (1.0 - p) / counts[j])
-                    if abs(mine - mean[j]) > b * (own + radius):
-                        lost[dropped] = j
-                        dropped += 1
-        # How many pulls of every arm can pass before an edge of i could break?
-        t = 2 * stride[i] if dropped == 0 else 0
-        while t >= 1:
-            # k further rewards move a mean by at most k/(m+k); others may be one pull ahead.
-            moved = (2 * t + 1) / (m + t) * 2.0 * sigma + 1e-12
-            safe = True
-            if kind == PER_PULL:
-                safe = widest + moved <= 2.0 * b * _per_pull(m + t + 1, sigma, r, level)
-            elif kind == HOEFFDING:
-                least = 2.0 * sigma * math.sqrt(height / (2.0 * (m + t + 1)))
-                safe = widest + moved <= 2.0 * b * least
-            else:
-                change = (t + 1) / (m - 1 + z * z)
-                own = z * math.sqrt(max(spread[i] - change, 0.0) / (m + t + 1))
-                for j in range(n):
-                    if edges[i, j]:
-                        least = z * math.sqrt(max(spread[j] - change, 0.0) / (m + t + 1))
-                        if abs(mine - mean[j]) + moved > b * (own + least):
-                            safe = False
-                            break
-            if safe:
-                break
-            t //= 2
-        stride[i] = max(t, 1)
-        due[i] = m + t + 1
-        if dropped == 0:
-            continue
-        split = False
-        for k in range(dropped):
-            j = lost[k]
-            edges[i, j] = False
-            edges[j, i] = False
-        for k in range(dropped):
-            common = False
-            j = lost[k]
-            for x in range(n):
-                if edges[i, x] and edges[j, x]:
-                    common = True
-                    break
-            if not common:
-                split = True
-                break
-        if split:
-            _declare(edges, stage, score, largest_group, pulls)
+        order = np.empty(n - terminals, np.int64)
+        k = 0
+        for x in range(n):
+            i = position + x if position + x < n else position + x - n
+            least[i], most[i] = np.inf, -np.inf
+            if not stage[i]:
+                order[k] = i
+                turn[i] = k
+                k += 1
+        sweeps = min(BLOCK, (stop_at - pulls + k - 1) // k)
+        end = min(stop_at, pulls + sweeps * k)
+        _draw_block(
+            order, sweeps, counts, totals, means, starts, increments, path, radius, least, most,
+            b, _unit(pulls + 1, rule), rule,
+        )  # fmt: skip
+        parted = 0
+        lowest, highest = least.min(), most.max()
+        for i in range(n):
+            if least[i] >= highest and lowest >= most[i]:
+                continue
+            for begin in range(i + 1, n, CHUNK):
+                part = slice(begin, min(begin + CHUNK, n))
+                if not _near(edges[i, part], least[part], most[part], least[i], most[i]):
+                    continue
+                for j in range(begin, min(begin + CHUNK, n)):
+                    if not edges[i, j] or (least[i] >= most[j] and least[j] >= most[i]):
+                        continue
+                    first, second = (i, j) if turn[i] < turn[j] else (j, i)
+                    time = _parting(
+                        first, second, turn, pulls, k, sweeps, counts, path, radius, b, rule
+                    )
+                    if time <= end:
+                        if parted == len(events):
+                            events = np.concatenate((events, np.empty_like(events)))
+                        events[parted] = time, first, second
+                        parted += 1
+        if parted and not _joined(edges, events[:parted], hub):
+            when = _replay(edges, events[:parted], pulls, end, stage, score, largest_group)
             terminals = np.count_nonzero(stage)
+            end = min(end, when)
+        for x in range(k):
+            i = order[x]
+            made = (end - pulls - x + k - 1) // k
+            counts[i] += made
+            totals[i] = np.rint(path[i, made] * counts[i])
+        position = order[(end - pulls - 1) % k] + 1
+        position = position if position < n else 0
+        pulls = end
+        if rule[0] == PER_PULL:
+            for x in range(k):
+                i = order[x]
+                if x and counts[i] == counts[order[x - 1]]:
+                    beta[i] = beta[order[x - 1]]
+                else:
+                    beta[i] = _radius(counts[i], totals[i], 0.0, rule)
     return position, pulls, terminals >= enough
 
 
-@njit(cache=True)
-def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int) -> None:
-    """Make the members of every small community terminal."""
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _draw_block(
+    order: Any,
+    sweeps: int,
+    counts: Any,
+    totals: Any,
+    means: Any,
+    starts: Any,
+    increments: Any,
+    path: Any,
+    radius: Any,
+    least: Any,
+    most: Any,
+    b: float,
+    unit: float,
+    rule: Any,
+) -> None:
+    """Draw the next rewards of every arm in play, and fill `path`, `radius`, `least` and `most`."""
+    sums = np.empty(sweeps + 1, np.int64)
+    by_pulls = np.empty(sweeps + 2)  # radii; the Bernoulli radius at p = ½, where it is widest
+    begin = counts[order].min()
+    for s in range(sweeps + 2):
+        by_pulls[s] = _radius(begin + s, (begin + s) / 2, unit, rule) * SAFE
+    for i in order:
+        start, increment, mean, count = starts[i], increments[i], means[i], counts[i]
+        for s in range(sweeps):
+            sums[s + 1] = draw(start, increment, count + s + 1, mean)
+        sums[0] = totals[i]
+        for s in range(sweeps):
+            sums[s + 1] += sums[s]
+        y, beta = path[i], radius[i]
+        for s in range(sweeps + 1):
+            y[s] = sums[s] / (count + s)
+        share = 1.0
+        if rule[0] == AGRESTI:
+            off = 0.0  # the most that ŷ is off ½, hence p̃ less; it is drawn to ½ by z²/(m + z²)
+            for s in range(sweeps + 1):
+                off = max(off, abs(y[s] - 0.5))
+            off *= (count + sweeps) / (count + sweeps + unit * unit)
+            share = math.sqrt(max(1.0 - 4.0 * off * off, 0.0))
+        low, high = np.inf, -np.inf
+        for s in range(sweeps + 1):
+            beta[s] = share * by_pulls[count - begin + s]
+            low = min(low, y[s] + b * beta[s])
+            high = max(high, y[s] - b * beta[s])
+        least[i] = low - 1e-5
+        most[i] = high + 1e-5
+
+
+@njit(cache=True, nogil=True)
+def _near(row: Any, least: Any, most: Any, low: float, high: float) -> bool:
+    """Return whether one of the edges could break within the block."""
+    found = np.int32(0)
+    for x in range(len(row)):
+        apart = np.int32(low < most[x]) | np.int32(least[x] < high)
+        found += np.int32(row[x]) & apart
+    return found > 0
+
+
+@njit(cache=True, nogil=True)
+def _parting(
+    first: int,
+    second: int,
+    turn: Any,
+    pulls: int,
+    k: int,
+    sweeps: int,
+    counts: Any,
+    path: Any,
+    radius: Any,
+    b: float,
+    rule: Any,
+) -> int:
+    """Return after which pull, of all, the distance of two arms outgrows their radii.
+
+    `first` is pulled before `second`. Far in the future if that does not happen in the block.
+    """
+    y, z = path[first], path[second]
+    beta, gamma = radius[first], radius[second]
+    found = np.int32(0)
+    for s in range(sweeps):
+        found += np.int32(abs(y[s + 1] - z[s]) > b * (beta[s + 1] + gamma[s]))
+        found += np.int32(abs(y[s + 1] - z[s + 1]) > b * (beta[s + 1] + gamma[s + 1]))
+    if found > 0:
+        for s in range(2 * sweeps):  # even: after a pull of the first; odd: of the second
+            u, v = s // 2 + 1, (s + 1) // 2
+            if abs(y[u] - z[v]) <= b * (beta[u] + gamma[v]):
+                continue
+            time = pulls + s // 2 * k + (turn[second] if s % 2 else turn[first]) + 1
+            unit = _unit(time, rule)
+            mine, others = counts[first] + u, counts[second] + v
+            reach = _radius(mine, np.rint(y[u] * mine), unit, rule)
+            reach += _radius(others, np.rint(z[v] * others), unit, rule)
+            if abs(y[u] - z[v]) > b * reach:
+                return int(time)
+    return 2**62
+
+
+@njit(cache=True, nogil=True)
+def _joined(edges: Any, events: Any, hub: Any) -> bool:
+    """Delete the edges; if each pair has a neighbour in common no community splits, else undo."""
+    for _, i, j in events:
+        edges[i, j] = edges[j, i] = False
+    for _, i, j in events:
+        if not (edges[i, hub[i]] and edges[j, hub[i]]):
+            hub[i] = _common(edges, i, j)
+            if hub[i] < 0:
+                hub[i] = i
+                for _, x, y in events:
+                    edges[x, y] = edges[y, x] = True
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _common(edges: Any, i: int, j: int) -> int:
+    """Return a common neighbour of two arms that are none, -1 if they have none."""
+    for x in range(len(edges)):
+        if edges[i, x] and edges[j, x]:
+            return x
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _replay(
+    edges: Any, events: Any, pulls: int, end: int, stage: Any, score: Any, largest_group: int
+) -> int:
+    """Delete the edges in the order of time, up to the pull that makes arms terminal.
+
+    Returns:
+        The number of that pull; `end` if there is none.
+    """
+    latest = np.full(end - pulls + 1, -1)  # of the events at a pull; `before` has the others
+    before = np.empty(len(events), np.int64)
+    for e in range(len(events)):
+        at = events[e, 0] - pulls
+        before[e] = latest[at]
+        latest[at] = e
+    for at in range(1, len(latest)):
+        split = False
+        e = latest[at]
+        while e >= 0:
+            i, j = events[e, 1], events[e, 2]
+            edges[i, j] = edges[j, i] = False
+            e = before[e]
+        e = latest[at]
+        while e >= 0:
+            split |= _common(edges, events[e, 1], events[e, 2]) < 0
+            e = before[e]
+        if split and _declare(edges, stage, score, largest_group, pulls + at):
+            return pulls + at
+    return end
+
+
+@njit(cache=True, nogil=True)
+def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int) -> bool:
+    """Make the members of every small community terminal; return whether any became so."""
     n = len(stage)
     latest = stage.max() + 1
+    found = False
     seen = np.zeros(n, np.bool_)
     queue = np.empty(n, np.int64)
     for first in range(n):
@@ -254,3 +380,5 @@ def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int)
                 if not stage[queue[k]]:
                     stage[queue[k]] = latest
                     score[queue[k]] = pulls
+                    found = True
+    return found

@@ -38,7 +38,7 @@ def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
     )
     counts = run.tally.counts
     waiting = bool((run.asked != counts).any())
-    return known and not waiting and not run.queue and bool((arms.drawn == counts).all())
+    return known and run.ready and not waiting and not run.queue and bool((arms.drawn == counts).all())
 
 
 def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:

@@ -25,7 +25,7 @@ from oddarm.tally import Tally
 
 __all__ = ["Certificate", "Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
 
-Until = Literal["ranked", "confirmed"]
+Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
 Floats = NDArray[np.float64]
@@ -182,9 +182,9 @@ class Strategy(ABC):
 
     def check(self, setting: Setting) -> None:
         """Raise ParameterError if the strategy cannot do what `until` asks."""
-        if setting.until == "confirmed" and not self.confirms:
+        if setting.until != "ranked" and not self.confirms:
             raise ParameterError(
-                f"until == 'confirmed' with strategy {self.name!r}, which only ranks: "
+                f"until == {setting.until!r} with strategy {self.name!r}, which only ranks: "
                 "pass until='ranked'."
             )
 

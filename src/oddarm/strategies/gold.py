@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.bounds import NormalMixture
 from oddarm.errors import ParameterError
 from oddarm.graph import NeighbourGraph
 from oddarm.strategies.base import Floats, Setting, Strategy
@@ -138,7 +139,7 @@ class GoldRun(SweepRun):
         if self.verdict != "running" or self.stage[arm]:
             return
         self.judged[arm] = pulls
-        self.beta[arm] = self._radii(self.judged[arm : arm + 1])[0]
+        self.beta[arm] = self._radius(pulls)
         if self._cut(arm):
             self._declare()
 
@@ -152,7 +153,7 @@ class GoldRun(SweepRun):
         if self.verdict != "running" or (self.judged[in_play] == pulls).all():
             return
         self.judged[in_play] = pulls
-        self.beta[in_play] = self._radii(self.judged[in_play][:1])[0]
+        self.beta[in_play] = self._radius(pulls)
         means = self.tally.totals / self.tally.counts
         apart = np.abs(means[:, None] - means[None, :])
         given_up = (apart > self.b * (self.beta[:, None] + self.beta[None, :])) & self.graph.edges
@@ -171,6 +172,10 @@ class GoldRun(SweepRun):
         """Judge the arms that are ahead of the slowest by one pull more than it has."""
         for i in np.flatnonzero((self.tally.counts > self.judged) & (self.stage == 0)).tolist():
             self._judge_by(i, int(self.judged[i]) + 1)
+
+    def _radius(self, pulls: int) -> float:
+        assert isinstance(self.radius, NormalMixture)  # the one that does not grow
+        return self.radius.radius(pulls)
 
     def _radii(self, counts: NDArray[np.int64]) -> Floats:
         return self.radius.radii(counts, self.tally.totals, self.tally.pulls)

@@ -57,6 +57,13 @@ class SweepRun(Run):
         """Ψ̂: the arms whose community has become small."""
         return self.stage > 0
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether the arms in play have had their pulls in turn, up to the position."""
+        in_play = np.flatnonzero(self.stage == 0)
+        before = self.tally.counts[in_play] - (in_play < self.position)
+        return bool((before == before[0]).all())
+
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the sweep over the arms in play, in the given order."""
         if limit != 1:
