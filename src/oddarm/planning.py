@@ -70,7 +70,7 @@ class StrategyCost:
 
     Attributes:
         strategy: Its name.
-        until: What it was run until: "ranked" or "confirmed".
+        until: What it was run until: "ranked", "found" or "confirmed".
         low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
             the cap counts with the cap, so a quantile that equals the cap is a lower bound.
         runs: How many runs there were.
@@ -200,7 +200,7 @@ def plan(
         cap: The most pulls of a run; default 1,000,000, or 100,000 where there is no compiled code.
         full_scan: How many pulls draw every item of every arm, if arms are finite.
         rewards: As for `Search`.
-        until: "ranked" or "confirmed"; default "confirmed" for the strategies that can.
+        until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
         progress: Called with the search now and then.
         finished: Called with the number of runs so far, after each.
@@ -227,7 +227,7 @@ def plan(
     values = list(known.values())
     costs = []
     for place, name in enumerate(_chosen(model) if strategies is None else strategies):
-        wanted = until or ("confirmed" if as_strategy(name).confirms else "ranked")
+        wanted = until or ("found" if as_strategy(name).confirms else "ranked")
         options = {**problem, "rewards": model, "until": wanted, "bound": bound}
         compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled else SLOW_CAP)

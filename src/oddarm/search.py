@@ -33,7 +33,7 @@ class Search:
 
     Args:
         arms: The names of the arms (hashable, distinct), or their number.
-        strategy: "gold", or an instance of a strategy with parameters of your own.
+        strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your own.
         epsilon: How much wider the gap around a group is than any gap among the others.
         rho: The least share of arms that are normal; default 0.9.
         max_outliers: The most arms that may be outliers, in place of `rho`.
@@ -41,7 +41,9 @@ class Search:
         strict: Read the paper's |N̂| < c to the letter.
         rewards: "bernoulli", a pair (low, high), or a model of `oddarm.rewards`.
         bound: "anytime" (proved) or "paper" (as printed).
-        until: "ranked" or, for strategies that can, "confirmed".
+        until: When to stop: "ranked", when every group must rank first; for strategies that can,
+            "found", when one group is confirmed or none can be; or "confirmed", when every set
+            of arms that may be a group is confirmed or refuted.
         max_pulls: A budget; the search is done when that many rewards have been told.
         seed: For strategies that draw lots.
 
@@ -61,7 +63,7 @@ class Search:
     def __init__(
         self,
         arms: Sequence[Hashable] | int | Any,
-        strategy: str | Strategy = "gold",
+        strategy: str | Strategy = "adaptive",
         *,
         epsilon: float = 2.5,
         rho: float | None = None,
@@ -81,8 +83,8 @@ class Search:
         self.n = len(self.names)
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
-        if until not in ("ranked", "confirmed"):
-            raise ParameterError(f"until == {until!r}, must be 'ranked' or 'confirmed'.")
+        if until not in ("ranked", "found", "confirmed"):
+            raise ParameterError(f"until == {until!r}, must be 'ranked', 'found' or 'confirmed'.")
         self.problem.check(self.n)
         if self.rewards.pools is not None and len(self.rewards.pools) != self.n:
             raise ParameterError(

@@ -49,7 +49,7 @@ def simulate(
 
 def simulate(
     means: ArrayLike | Mapping[Any, float],
-    strategy: str | Strategy = "gold",
+    strategy: str | Strategy = "adaptive",
     *,
     seed: int = 0,
     runs: int | None = None,

@@ -117,7 +117,7 @@ def find(
         "rho": rho,
         "max_outliers": max_outliers,
         "delta": delta,
-        "until": until or ("confirmed" if chosen.confirms and not replace else "ranked"),
+        "until": until or ("found" if chosen.confirms and not replace else "ranked"),
         "bound": bound,
         "max_pulls": max_pulls,
         "seed": seed,

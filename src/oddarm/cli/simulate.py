@@ -28,7 +28,7 @@ def simulate(
         Optional[str],  # noqa: UP045
         typer.Option(help="A configuration of the paper, such as upper-20-2.5."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="The strategy.")] = "gold",
+    strategy: Annotated[str, typer.Option(help="The strategy.")] = "adaptive",
     epsilon: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(help="How much wider the gap is. [default: 2.5, or that of --config]"),

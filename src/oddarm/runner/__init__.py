@@ -30,7 +30,7 @@ IN_FLIGHT = 8
 def find(
     pull: Callable[[Any], Any] | Source,
     arms: Sequence[Hashable] | int | None = None,
-    strategy: str | Strategy = "gold",
+    strategy: str | Strategy = "adaptive",
     *,
     executor: Executor | None = None,
     in_flight: int | None = None,
@@ -86,7 +86,7 @@ def find(
 async def find_async(
     pull: Callable[[Any], Any] | Source,
     arms: Sequence[Hashable] | int | None = None,
-    strategy: str | Strategy = "gold",
+    strategy: str | Strategy = "adaptive",
     *,
     in_flight: int | None = None,
     batch: int | None = None,

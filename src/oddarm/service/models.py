@@ -62,7 +62,7 @@ class CreateBody(_Body):
         Annotated[list[ArmName], Field(min_length=3, max_length=MAX_ARMS)]
         | Annotated[StrictInt, Field(ge=3, le=MAX_ARMS)]
     ) = Field(description="The names of the arms, or their number.")
-    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = "gold"
+    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = "adaptive"
     epsilon: Number = 2.5
     rho: Number | None = None
     max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = None
@@ -72,7 +72,7 @@ class CreateBody(_Body):
         Field("bernoulli", description='"bernoulli" for 0/1 rewards, or their range [low, high].')
     )
     bound: Literal["anytime", "paper"] = "anytime"
-    until: Literal["ranked", "confirmed"] = "ranked"
+    until: Literal["ranked", "found", "confirmed"] = "ranked"
     max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
 

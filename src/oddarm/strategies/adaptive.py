@@ -39,7 +39,8 @@ class Adaptive(Strategy):
 
     Promises: every member of every group, of arms above, below, in between or on both sides,
     ranks before the arms outside it, with probability at least 1-δ, whatever the rewards'
-    variances. With `until="confirmed"`, also whether there is a group at all.
+    variances. With `until="found"` it stops at the first group that is confirmed, or when none
+    can be; with `until="confirmed"` when every set of arms that may be a group is judged.
 
     Finds: all groups.
 
@@ -49,7 +50,7 @@ class Adaptive(Strategy):
     Example:
         >>> import oddarm
         >>> rates = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
-        >>> result = oddarm.simulate(rates, "adaptive", until="confirmed")
+        >>> result = oddarm.simulate(rates, "adaptive", until="found")
         >>> result.verdict, result.outliers
         ('confirmed', [10])
         >>> oddarm.simulate(rates[:10] + [0.38], "adaptive", until="confirmed").verdict
@@ -65,7 +66,7 @@ class Adaptive(Strategy):
         if setting.bound == "paper":
             raise ParameterError(
                 "bound == 'paper' with strategy 'adaptive', which needs intervals that hold at all "
-                "times: pass bound='anytime'."
+                "times: pass bound='anytime', or strategy='gold'."
             )
         return AdaptiveRun(setting)
 
@@ -213,16 +214,29 @@ class AdaptiveRun(Run):
         resort(self.by_low, self.low)
         resort(self.by_high, self.high)
         resort(self.by_mean, self.means)
-        while not self.verdicts[0] and self._declare():
-            pass
-        if self.verdicts[0]:
-            if self.setting.until == "confirmed":
+        while True:
+            if self._open_stage():
                 self._judge()
-                stages = self.verdicts[1 : int(self.stages.max()) + 1]
-                if (stages != 0).all():
-                    self.verdict = "confirmed" if (stages == 1).any() else "none"
-            else:
-                self.verdict = "ranked" if self.stages.any() else "none"
+                if self._open_stage():
+                    return
+                if self.setting.until == "found" and (self.verdicts[1:] == 1).any():
+                    break
+            if self.verdicts[0]:
+                break
+            if not self._declare() and not self.verdicts[0]:
+                return
+        if self.setting.until == "ranked":
+            self.verdict = "ranked" if self.stages.any() else "none"
+        else:
+            self.verdict = "confirmed" if (self.verdicts[1:] == 1).any() else "none"
+
+    def _open_stage(self) -> int:
+        """Return the first stage whose arms are to be judged now; 0 if there is none."""
+        until = self.setting.until
+        if until == "ranked" or (until == "confirmed" and not self.verdicts[0]):
+            return 0
+        stages = self.verdicts[1 : int(self.stages.max()) + 1]
+        return int(np.argmin(stages != 0)) + 1 if (stages == 0).any() else 0
 
     def _declare(self) -> bool:
         """Declare a block that every further group contains; return whether there was one."""
@@ -317,8 +331,8 @@ class AdaptiveRun(Run):
             high = self.means + (high - self.means) * scale
             by_low, by_high = np.argsort(low, kind="stable"), np.argsort(high, kind="stable")
         best = np.ones(len(counts))
-        if self.verdicts[0]:
-            stage = int(np.flatnonzero(self.verdicts[1:] == 0)[0]) + 1
+        stage = self._open_stage()
+        if stage:
             plan_group(
                 low,
                 high,
@@ -398,7 +412,7 @@ class AdaptiveRun(Run):
         last = int(self.stages.max())
         if self.verdict in ("confirmed", "none"):
             last = int(np.flatnonzero(self.verdicts == 1).max(initial=0))
-            if self.setting.until != "confirmed":
+            if self.setting.until == "ranked":
                 last = 0
         order = self.order()
         stages = self.stages[order]
