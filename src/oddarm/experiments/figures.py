@@ -50,6 +50,7 @@ MOST_ROWS = 30
 
 # Okabe and Ito's colours; others than these strategies take the spare ones.
 STYLES = {
+    "adaptive": ("#CC79A7", "*"),
     "gold": ("#D55E00", "D"),
     "wrr": ("#0072B2", "o"),
     "rr": ("#56B4E9", "s"),
@@ -134,7 +135,7 @@ def draw_epsilon(cells: Sequence[Cell], path: str | Path) -> Path | None:
     figure = _figure(max(4.6, 2.9 * len(kinds)), 3.3)
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for ax, radii in zip(panels, kinds, strict=True):
-        here = [cell for cell in mine if cell["radii"] == radii]
+        here = [cell for cell in mine if _beside(cell, radii)]
         for name in names:
             line = _grouped((c for c in here if c["strategy"] == name), lambda c: c["epsilon"])
             colour, marker = _style(name, names)
@@ -382,8 +383,13 @@ def _plain(ax: Axes, axis: Any) -> None:
 
 
 def _chosen(cells: Sequence[Cell], figure: str, radii: str, by: Any = "correctness") -> list[Cell]:
-    mine = (cell for cell in cells if cell["figure"] == figure and cell["radii"] == radii)
+    mine = (cell for cell in cells if cell["figure"] == figure and _beside(cell, radii))
     return best_cells(mine, by=by)
+
+
+def _beside(cell: Cell, radii: str) -> bool:
+    """Whether a cell is drawn beside those of these radii; adaptive, always proved, beside all."""
+    return bool(cell["radii"] == radii or cell["strategy"] == "adaptive")
 
 
 def _strategies(cells: Iterable[Cell]) -> list[str]:

@@ -33,7 +33,7 @@ DELTA = 0.1
 RHO = 0.9
 KS = (2.0, 2.5, 3.0)
 SIGMA_RULES = ("rr", "wrr", "nrr", "ib")
-RANKINGS = ("gold",)
+RANKINGS = ("adaptive", "gold")
 CAPPED_RUNS = 2
 """After so many runs of a cell have reached the cap, the rest of them are not made."""
 
@@ -95,7 +95,7 @@ class Plan:
     cap: int = 20_000_000
     slow_cap: int = 20_000
     problems: int = 5
-    strategies: tuple[str, ...] = ("gold", "wrr", "rr", "nrr", "ib")
+    strategies: tuple[str, ...] = ("adaptive", "gold", "wrr", "rr", "nrr", "ib")
     radii: tuple[Radii, ...] = RADII
 
     @classmethod
@@ -141,19 +141,19 @@ def _cell_of(wanted: Plan, figure: str, problem: CountProblem, kind: str) -> Cel
 
 
 def _epsilon(wanted: Plan) -> Iterator[Cell]:
-    """Pulls of GOLD against ε, on upper outliers made for ε = 5 so that all smaller ones hold."""
+    """Pulls against ε, on upper outliers made for ε = 5 so that all smaller ones hold."""
     n = 100 if 100 in wanted.sizes else max(wanted.sizes)
     for epsilon in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0):
-        for radii in ("bernoulli", "anytime"):
-            yield Cell("epsilon", f"upper-{n}-5", "upper", n, epsilon, "gold", None, radii,
-                       wanted.cap, wanted.runs)  # fmt: skip
+        base = Cell("epsilon", f"upper-{n}-5", "upper", n, epsilon, "gold", None, "anytime",
+                    wanted.cap, wanted.runs)  # fmt: skip
+        yield from (base, replace(base, radii="bernoulli"), replace(base, strategy="adaptive"))
 
 
 def _compare(wanted: Plan, base: Cell) -> Iterator[Cell]:
-    """Every strategy, k and kind of radii on one instance."""
+    """Every strategy, k and kind of radii on one instance; adaptive has proved ones alone."""
     for strategy in wanted.strategies:
         cap = _cap(wanted, strategy, base.n)
-        for radii in wanted.radii:
+        for radii in ("anytime",) if strategy == "adaptive" else wanted.radii:
             for k in KS if strategy in SIGMA_RULES else (None,):
                 yield replace(base, strategy=strategy, k=k, radii=radii, cap=cap)
 
@@ -164,7 +164,7 @@ def _cap(wanted: Plan, strategy: str, n: int) -> int:
     Beyond 100 arms the rankings, whose needs grow with the arms, get more, and the rules whose
     pulls grow dearer get less; a cap that is reached is reported.
     """
-    if strategy not in ("gold", "rr", "wrr"):
+    if strategy not in (*RANKINGS, "rr", "wrr"):
         return min(wanted.cap, wanted.slow_cap)
     growth = max(n / 100, 1.0) ** 2
     return int(wanted.cap * growth if strategy in RANKINGS else wanted.cap / growth)
