@@ -44,6 +44,8 @@ def _inside(low: Any, high: Any, by_low: Any, member: Any) -> tuple[float, int, 
             first -= 1
         for j in range(first, last):
             furthest = max(furthest, high[by_low[j]])
+        if first < last and low[by_low[last - 1]] == low[by_low[last]]:  # another begins there
+            furthest = max(furthest, high[by_low[last]])
         end = furthest  # beyond the last beginning no arm is certain to follow
         least = np.inf
         for j in range(last, first - 1, -1):
