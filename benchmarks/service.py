@@ -69,7 +69,7 @@ def bare(path: Path) -> Callable[[], None]:
 
 def of_one_arm(path: Path) -> Callable[[], None]:
     """Return a call that tells a batch of rewards of one arm under a key."""
-    study = oddarm.create_study(path, "one", ARMS, max_outliers=2)
+    study = oddarm.create_study(path, "one", ARMS, strategy="gold", max_outliers=2)
     rng, numbers = random.Random(1), iter(range(10**9))
 
     def tell() -> None:
@@ -228,7 +228,7 @@ def service(rounds: int = 5) -> None:
         ours(path := Path(folder) / "s.db") as (url, _),
     ):
         client = Client(url)
-        client.create("load", ARMS, max_outliers=2)
+        client.create("load", ARMS, strategy="gold", max_outliers=2)
         for rewards, requests in ((1, 800), (100, 160)):
             ratios, rates = [], []
             for _ in range(rounds):
@@ -263,7 +263,7 @@ def soak(millions: int = 3) -> None:
         ours(Path(folder) / "s.db") as (url, pid),
     ):
         client, rng = Client(url), random.Random(1)
-        client.create("load", ARMS, max_outliers=2)
+        client.create("load", ARMS, strategy="gold", max_outliers=2)
         told, shown = 0, 0
         while told < millions * 1_000_000:
             pulls, _ = client.ask("load", 5000)

@@ -25,7 +25,7 @@ from verification.report import Check
 WORKERS = 8
 STUDY = "faults"
 MEANS = [*(0.40 + 0.01 * i for i in range(19)), 0.75]
-OPTIONS = {"max_outliers": 1, "epsilon": 2.5}
+OPTIONS = {"strategy": "gold", "max_outliers": 1, "epsilon": 2.5}
 ARMS = [f"arm-{i}" for i in range(len(MEANS))]
 
 

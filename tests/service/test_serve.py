@@ -52,7 +52,7 @@ def test_a_session(storage):
     """A study is made, worked, watched, paused, exported and deleted through the client."""
     with serving("--storage", storage) as (_, url):
         client = Client(url)
-        assert client.create("demo", ARMS, max_outliers=1)["status"] == "running"
+        assert client.create("demo", ARMS, strategy="gold", max_outliers=1)["status"] == "running"
         client.pause("demo")
         assert client.ask("demo") == ([], "paused")
         client.resume("demo")
@@ -133,7 +133,7 @@ def test_mistakes_get_a_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
 
 def test_studies(storage):
     """The studies are listed as a table or as JSON; with none, a sentence says so."""
-    study = create_study(storage, "demo", ARMS, max_outliers=1)
+    study = create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1)
     study.tell_many({pull.id: 1 for pull in study.ask(3)})
     study.pause()
     shown = oddarm("studies", "--storage", storage)
@@ -152,7 +152,7 @@ def test_studies(storage):
 
 def test_watch(storage):
     """Outside a terminal, each change is a line; at the end comes the answer."""
-    with create_study(storage, "demo", ARMS, max_outliers=1) as study:
+    with create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1) as study:
         command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]
         with subprocess.Popen(
             [*command, "--interval", "0.1"], stdout=subprocess.PIPE, text=True
@@ -169,7 +169,7 @@ def test_watch_on_a_terminal(storage):
     """On a terminal, the leading arms are shown until the study is done."""
     import pty
 
-    with create_study(storage, "demo", ARMS, max_outliers=1) as study:
+    with create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1) as study:
         study.tell_many({pull.id: 1 for pull in study.ask(3)})
         ours, theirs = pty.openpty()
         command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]

@@ -28,7 +28,7 @@ from oddarm.testing import EASY, NAMES
 
 def started(storage, clock=None, **options):
     """Return a new study of ten arms, one of which lies far above the others."""
-    options = {"max_outliers": 1, **options}
+    options = {"strategy": "gold", "max_outliers": 1, **options}
     if clock is None:
         return create_study(storage, "demo", NAMES, **options)
     return create_in(
@@ -305,7 +305,7 @@ def test_names_of_studies(storage):
 def test_names_of_arms(storage):
     """Numbers, texts and tuples come back as they were; what is no text is refused."""
     names = [("a", 1), ("b", (2, 3)), 5, "ü\n,x", None]
-    with create_study(storage, "demo", names, max_outliers=1) as study:
+    with create_study(storage, "demo", names, strategy="gold", max_outliers=1) as study:
         pulls = study.ask(5)
         assert [pull.arm for pull in pulls] == names
         study.tell_many({pull.id: 1 for pull in pulls})
@@ -329,7 +329,7 @@ def test_export(storage):
         study.tell_arm("arm-1", [1, 0], key="k")
         tells = [json.loads(line) for line in study.export()]
         assert [tell["pull"] for tell in tells[-2:]] == ["k", "k"]
-        again = Search(NAMES, max_outliers=1)
+        again = Search(NAMES, "gold", max_outliers=1)
         for _, batch in itertools.groupby(tells, lambda tell: tell["seq"]):
             by_arm = {}
             for tell in batch:

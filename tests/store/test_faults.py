@@ -25,7 +25,7 @@ def state(study):
 def path(tmp_path):
     """A SQLite file with a study in it that has had five rewards."""
     path = tmp_path / "s.db"
-    with create_study(path, "demo", NAMES, max_outliers=1) as study:
+    with create_study(path, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         study.tell_many({pull.id: 1 for pull in study.ask(5)})
     return path
 
@@ -143,7 +143,7 @@ def test_migration(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     with monkeypatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        with create_study(path, "demo", NAMES, max_outliers=1) as study:
+        with create_study(path, "demo", NAMES, strategy="gold", max_outliers=1) as study:
             pulls = study.ask(7)
             study.tell_many({pull.id: 1 for pull in pulls[:5]})
             before = state(study)
@@ -199,7 +199,7 @@ def cut(url):
 def test_connection_cut(postgres_database):
     """A connection cut while idle is not noticed; one cut in a batch undoes the batch."""
     url = postgres_database
-    with create_study(url, "demo", NAMES, max_outliers=1) as study:
+    with create_study(url, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         pulls = study.ask(6)
         study.tell_many({pull.id: 1 for pull in pulls[:3]})
         cut(url)
@@ -231,7 +231,9 @@ def test_postgres_migration(postgres_database, monkeypatch):
     """PostgreSQL is brought up to date as well, by whoever comes first."""
     with monkeypatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        with create_study(postgres_database, "demo", NAMES, max_outliers=1) as study:
+        with create_study(
+            postgres_database, "demo", NAMES, strategy="gold", max_outliers=1
+        ) as study:
             study.ask(3)
     with open_study(postgres_database, "demo") as study:
         assert study.info().revision == 1
@@ -246,7 +248,7 @@ def test_locked_in_postgres(postgres_database, monkeypatch):
     """A study that another transaction keeps locked is an error to be tried again after."""
     from oddarm.store import postgres
 
-    create_study(postgres_database, "demo", NAMES, max_outliers=1).close()
+    create_study(postgres_database, "demo", NAMES, strategy="gold", max_outliers=1).close()
     monkeypatch.setattr(postgres, "WAIT_SECONDS", 1)
     with open_study(postgres_database, "demo") as one, open_study(postgres_database, "demo") as two:
         with one.batch(), pytest.raises(StoreBusyError, match="locked by others"):

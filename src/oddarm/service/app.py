@@ -121,7 +121,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     )
     app.state.studies = studies
     app.state.stopping = False
-    app.include_router(router)
+    app.router.routes.extend(router.routes)  # found sooner than in a router of their own
     app.mount("/", StaticFiles(directory=STATIC, html=True), name="page")
     app.add_middleware(Guard, token=token)
     app.add_exception_handler(OddarmError, _refused)

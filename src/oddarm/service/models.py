@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from inspect import signature
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from oddarm.bounds import BoundKind
+from oddarm.search import Search
 from oddarm.store import Pull, StudyInfo
 from oddarm.store.catalog import NAME
 from oddarm.store.study import Status
@@ -34,6 +37,7 @@ MAX_ARMS = 5_000
 """Arms of a study made over HTTP; GOLD keeps a byte for each pair."""
 MAX_BATCH = 10_000
 """Pulls asked for, or rewards told, in one request."""
+STRATEGY: str = signature(Search).parameters["strategy"].default
 MONTH = 31 * 24 * 3600.0
 
 StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
@@ -71,7 +75,7 @@ class CreateBody(_Body):
     rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
         Field("bernoulli", description='"bernoulli" for 0/1 rewards, or their range [low, high].')
     )
-    bound: Literal["anytime", "paper"] = "anytime"
+    bound: BoundKind = "anytime"
     until: Literal["ranked", "found", "confirmed"] = "ranked"
     max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
