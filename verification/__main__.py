@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 
-from verification import coverage, faults, gold, rivals
+from verification import adaptive, coverage, faults, gold, rivals
+from verification.report import Check
 
-CHECKS = {
+CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "gold": gold.checks,
+    "adaptive": adaptive.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "faults": faults.checks,
