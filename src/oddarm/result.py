@@ -57,7 +57,7 @@ class Result:
     """The answer of a search.
 
     Attributes:
-        ranking: All arms, the most outlying first.
+        order: The positions of all arms, the most outlying first.
         outliers: The arms declared, in order.
         verdict: Why the search ended: "ranked", "confirmed", "none", "budget"; "running" if it
             has not.
@@ -72,7 +72,7 @@ class Result:
     """
 
     names: Sequence[Any]
-    ranking: list[Any]
+    order: NDArray[np.intp]
     outliers: list[Any]
     verdict: Verdict
     pulls: int
@@ -114,7 +114,7 @@ class Result:
         rank[order] = np.arange(1, len(names) + 1)
         return cls(
             names=names,
-            ranking=[names[i] for i in order.tolist()],
+            order=order,
             outliers=[names[i] for i in declared],
             verdict=verdict,
             pulls=tally.pulls,
@@ -131,6 +131,11 @@ class Result:
             strategy=strategy,
             certificates=certificates,
         )
+
+    @cached_property
+    def ranking(self) -> list[Any]:
+        """All arms, the most outlying first."""
+        return [self.names[i] for i in self.order.tolist()]
 
     @cached_property
     def arms(self) -> list[ArmRow]:

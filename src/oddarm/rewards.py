@@ -52,6 +52,10 @@ class Rewards:
         """A sub-Gaussian scale of every reward; half the range if there is one (Hoeffding)."""
         return (self.high - self.low) / 2
 
+    def allows(self, reward: float) -> bool:
+        """Return whether one number may be a reward; quicker than `check`, and says no more."""
+        return math.isfinite(reward) and self.low <= reward <= self.high
+
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         try:
@@ -96,6 +100,10 @@ class Bernoulli(Rewards):
     def high(self) -> float:
         """The greatest reward, 1."""
         return 1.0
+
+    def allows(self, reward: float) -> bool:
+        """Return whether a number is 0 or 1."""
+        return reward == 0 or reward == 1
 
     def _check_range(self, values: Floats) -> None:
         bad = (values != 0) & (values != 1)

@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from oddarm._version import __version__
 from oddarm.bounds import BoundKind
 from oddarm.checks import whole_number
-from oddarm.errors import OddarmError, ParameterError, StateError, UnknownArmError
+from oddarm.errors import (
+    OddarmError,
+    ParameterError,
+    RewardError,
+    StateError,
+    UnknownArmError,
+)
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Rewards, as_rewards
@@ -134,14 +140,43 @@ class Search:
         Returns:
             Names of arms; empty when the search is done.
         """
-        most = None if limit is None else whole_number("limit", limit, 1)
-        if self.done:
+        most, left = self._most(limit)
+        if left == 0:
             return []
+        names = self._live_names
+        return [names[i] for i in self.run.ask(most)[:left]]
+
+    def ask_indices(self, limit: int | None = None) -> NDArray[np.intp]:
+        """Return the same as an array of positions in `names`, for callers with many arms.
+
+        Example:
+            >>> import numpy as np, oddarm
+            >>> search = oddarm.Search(100_000, oddarm.strategies.Gold(form="intervals"))
+            >>> means = np.linspace(0.4, 0.6, 100_000)
+            >>> rng = np.random.default_rng(0)
+            >>> for _ in range(3):
+            ...     arms = search.ask_indices()
+            ...     search.tell_indices(arms, rng.random(len(arms)) < means[arms])
+            >>> search.pulls
+            300000
+        """
+        most, left = self._most(limit)
+        if left == 0:
+            return np.empty(0, dtype=np.intp)
+        arms = self.run.ask_indices(most)[:left]
+        return arms if self._live is None else self._live[arms]
+
+    def _most(self, limit: int | None) -> tuple[int | None, int | None]:
+        """Return how many arms to ask the run for, and how many to return; None for no limit."""
+        most = limit
+        if limit is not None and (type(limit) is not int or limit < 1):
+            most = whole_number("limit", limit, 1)
+        if self.run.verdict != "running":
+            return most, 0
         left = self._left()
-        if left is not None and most is not None:
-            most = min(most, left)
-        live = self._live_names
-        return [live[i] for i in self.run.ask(most)[:left]]
+        if left is not None and most is not None and most > left:
+            most = left
+        return most, left
 
     def tell(self, arm: Hashable, reward: ArrayLike) -> None:
         """Report one reward of an arm, or an array of several.
@@ -155,16 +190,71 @@ class Search:
             RewardError: A reward does not fit the declared model.
         """
         index = self._index_of(arm)
+        run, tally = self.run, self.tally
+        decided = self.done
+        if (
+            (type(reward) is int or type(reward) is float)
+            and self._live is None
+            and self.rewards.allows(reward)
+        ):
+            tally.add_one(index, reward)
+            if not decided:
+                run.update(index)
+            return
         values = self.rewards.check(reward)
         if len(values) == 0 or index in self._aside:
             return
-        decided = self.done
-        place = self._places[index]
-        self.tally.add(index, values)
-        if self.run.tally is not self.tally:
-            self.run.tally.add(place, values)
+        tally.add(index, values)
+        place = index
+        if self._live is not None:
+            place = int(np.searchsorted(self._live, index))
+            run.tally.add(place, values)
         if not decided:
-            self.run.update(place)
+            run.update(place)
+
+    def tell_indices(self, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Report rewards of many arms at once, as two arrays of equal length.
+
+        Args:
+            arms: The position in `names` of the arm of each reward; repeats are allowed.
+            rewards: The rewards, those of one arm in the order in which they were drawn.
+
+        Raises:
+            UnknownArmError: A position is none of an arm.
+            RewardError: A reward does not fit the declared model, or the lengths differ. Nothing
+                has been counted then.
+        """
+        index = np.asarray(arms)
+        if index.ndim != 1 or (index.dtype.kind not in "iu" and len(index)):
+            raise UnknownArmError(
+                f"arms is an array of {index.dtype} of {index.ndim} dimensions, "
+                "must be a flat array of whole numbers, as ask_indices returns."
+            )
+        values = self.rewards.check(rewards)
+        if len(values) != len(index):
+            raise RewardError(
+                f"{len(values)} rewards for {len(index)} arms, must be one for each: "
+                "name an arm as often as it has rewards."
+            )
+        if len(index) == 0:
+            return
+        if index.min() < 0 or index.max() >= self.n:
+            bad = index.min() if index.min() < 0 else index.max()
+            raise UnknownArmError(f"arm {bad}, must be a whole number from 0 to {self.n - 1}.")
+        index = index.astype(np.intp, copy=False)
+        decided = self.done
+        if self._live is None:
+            self.tally.add_many(index, values)
+            if not decided:
+                self.run.update_many(index)
+            return
+        known = np.isin(index, self._live)
+        index, values = index[known], values[known]
+        self.tally.add_many(index, values)
+        places = np.searchsorted(self._live, index)
+        self.run.tally.add_many(places, values)
+        if not decided:
+            self.run.update_many(places)
 
     def set_aside(self, arm: Hashable, reason: str) -> None:
         """Go on without an arm that cannot be pulled any more.
@@ -205,17 +295,20 @@ class Search:
         """Return what is known now; at any time, not only at the end."""
         low, high = self.run.ends()
         if self._aside:
-            (low, high), live = self.run.bound.interval(self.tally), (low, high)
-            low[self._live], high[self._live] = live
-        scores = np.full(self.n, np.nan)
-        scores[self._live] = self.run.scores()
-        statuses: list[Status] = ["failed"] * self.n
-        for i, status in zip(self._live, self.run.statuses(), strict=True):
-            statuses[i] = status
+            (low, high), ends = self.run.bound.interval(self.tally), (low, high)
+            low[self._live], high[self._live] = ends
+        scores, statuses, declared = self.run.scores(), self.run.statuses(), self.run.declared()
+        if self._live is not None:
+            live = self._live.tolist()
+            whole = np.full(self.n, np.nan)
+            whole[live] = scores
+            of_live = dict(zip(live, statuses, strict=True))
+            scores, statuses = whole, [of_live.get(i, "failed") for i in range(self.n)]
+            declared = [live[i] for i in declared]
         return Result.of(
             names=self.names,
             order=self._order(),
-            declared=[self._live[i] for i in self.run.declared()],
+            declared=declared,
             tally=self.tally,
             low=low,
             high=high,
@@ -337,9 +430,16 @@ class Search:
 
     def _start(self, aside: dict[int, str]) -> None:
         """Start a run over all arms but those set aside; it knows the others by their place."""
-        live = [i for i in range(self.n) if i not in aside]
         problem, rewards, tally = self.problem, self.rewards, self.tally
+        n = self.n
+        # None of these is made for all arms, of which there may be a million.
+        self._live: NDArray[np.intp] | None = None
+        self._live_names = self.names
         if aside:
+            live = [i for i in range(n) if i not in aside]
+            self._live = np.array(live, dtype=np.intp)
+            self._live_names = [self.names[i] for i in live]
+            n = len(live)
             share = len(live) / self.n
             problem = replace(problem, delta=problem.delta * share)
             if problem.max_outliers is None:
@@ -349,23 +449,24 @@ class Search:
                 rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
             tally = tally.take(live)
         self.run: Run = self.strategy.start(
-            Setting(problem, rewards, tally, len(live), self.bound, self.until, self.seed)
+            Setting(problem, rewards, tally, n, self.bound, self.until, self.seed)
         )
         self._aside = aside
-        self._live = live
-        self._live_names = [self.names[i] for i in live]
-        self._places = {index: place for place, index in enumerate(live)}
 
     def _order(self) -> NDArray[np.intp]:
         """Return all arms as ranked now, those set aside last."""
-        live = np.array(self._live, dtype=np.intp)
-        return np.concatenate([live[self.run.order()], np.array([*self._aside], dtype=np.intp)])
+        if self._live is None:
+            return self.run.order()
+        aside = np.array([*self._aside], dtype=np.intp)
+        return np.concatenate([self._live[self.run.order()], aside])
 
     def _left(self) -> int | None:
         return None if self.max_pulls is None else max(self.max_pulls - self.pulls, 0)
 
     def _index_of(self, arm: Hashable) -> int:
         if self._index is None:
+            if type(arm) is int and 0 <= arm < self.n:
+                return arm
             try:
                 index = int(operator.index(arm))  # type: ignore[arg-type]
             except TypeError:

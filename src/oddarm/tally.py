@@ -54,15 +54,9 @@ class Tally:
     def add(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm."""
         before = int(self.counts[arm])
-        if self.pools is not None:
-            left = int(self.pools[arm]) - before
-            if len(rewards) > left:
-                raise RewardError(
-                    f"{len(rewards)} more rewards for an arm with {left} of its pool of "
-                    f"{int(self.pools[arm])} left: each item may be told once."
-                )
-            if self.drawn is not None:
-                self._add_drawn(arm, rewards, before)
+        self._check_pool(arm, len(rewards))
+        if self.drawn is not None:
+            self._add_drawn(arm, rewards, before)
         if self.scatter is not None:
             self._add_scatter(arm, rewards, before)
         if len(rewards) == 1:
@@ -72,6 +66,34 @@ class Tally:
             self.totals[arm] = np.add.accumulate(np.append(self.totals[arm], rewards))[-1]
         self.counts[arm] = before + len(rewards)
         self.pulls += len(rewards)
+
+    def add_one(self, arm: int, reward: float) -> None:
+        """Count one checked reward; quicker than `add`."""
+        if self.pools is not None or self.scatter is not None:
+            self.add(arm, np.array([reward], dtype=np.float64))
+            return
+        counts, totals = self.counts, self.totals
+        counts[arm] = counts.item(arm) + 1
+        totals[arm] = totals.item(arm) + reward
+        self.pulls += 1
+
+    def add_many(self, arms: NDArray[np.intp], rewards: Floats) -> None:
+        """Count checked rewards of many arms; those of one arm in the order given."""
+        if self.pools is None and self.scatter is None:
+            np.add.at(self.totals, arms, rewards)
+            self.counts += np.bincount(arms, minlength=len(self.counts))
+            self.pulls += len(arms)
+            return
+        order = np.argsort(arms, kind="stable")
+        named, first = np.unique(arms[order], return_index=True)
+        groups = np.split(rewards[order], first[1:])
+        if self.pools is not None:  # refused whole, before anything is counted
+            over = self.counts[named] + [len(group) for group in groups] > self.pools[named]
+            if over.any():
+                at = int(np.argmax(over))
+                self._check_pool(int(named[at]), len(groups[at]))
+        for arm, group in zip(named.tolist(), groups, strict=True):
+            self.add(arm, group)
 
     def at(self, arm: int) -> Tally:
         """Return a view of one arm alone, with the pulls of all."""
@@ -91,6 +113,17 @@ class Tally:
         part.pools = None if self.pools is None else self.pools[index]
         part.drawn = None if self.drawn is None else self.drawn[:, index]
         return part
+
+    def _check_pool(self, arm: int, rewards: int) -> None:
+        """Refuse more rewards than a finite pool has left."""
+        if self.pools is None:
+            return
+        left = int(self.pools[arm] - self.counts[arm])
+        if rewards > left:
+            raise RewardError(
+                f"{rewards} more rewards for an arm with {left} of its pool of "
+                f"{int(self.pools[arm])} left: each item may be told once."
+            )
 
     def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
         assert self.scatter is not None

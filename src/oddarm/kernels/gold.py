@@ -137,54 +137,58 @@ def _advance(
     most = np.empty(n, np.float32)  # at least the highest that ŷ - bβ comes to
     turn = np.empty(n, np.int64)
     hub = np.zeros(n, np.int64)  # a neighbour that an arm had in common with one that it lost
-    events = np.empty((n, 3), np.int64)  # time, and the two arms that are parted then
-    terminals = np.count_nonzero(stage)
+    pairs = n * (n - 1) // 2
+    times = np.empty(pairs, np.int64)  # when arms are parted, and which: the pages of memory that
+    ones = np.empty(pairs, np.int32)  # nothing is written to are never taken up
+    others = np.empty(pairs, np.int32)
+    terminals = _terminals(stage)
     while terminals < enough and pulls < stop_at:
-        order = np.empty(n - terminals, np.int64)
-        k = 0
+        k = n - terminals
+        order = np.empty(k, np.int64)
+        place = 0
         for x in range(n):
             i = position + x if position + x < n else position + x - n
             least[i], most[i] = np.inf, -np.inf
             if not stage[i]:
-                order[k] = i
-                turn[i] = k
-                k += 1
+                order[place] = i
+                turn[i] = place
+                place += 1
         sweeps = min(BLOCK, (stop_at - pulls + k - 1) // k)
         end = min(stop_at, pulls + sweeps * k)
-        _draw_block(
+        lowest, highest = _draw_block(
             order, sweeps, counts, totals, means, starts, increments, path, radius, least, most,
             b, _unit(pulls + 1, rule), rule,
         )  # fmt: skip
         parted = 0
-        lowest, highest = least.min(), most.max()
         for i in range(n):
             if least[i] >= highest and lowest >= most[i]:
                 continue
             for begin in range(i + 1, n, CHUNK):
-                part = slice(begin, min(begin + CHUNK, n))
-                if not _near(edges[i, part], least[part], most[part], least[i], most[i]):
+                stop = min(begin + CHUNK, n)
+                if not _near(
+                    edges[i, begin:stop], least[begin:stop], most[begin:stop], least[i], most[i]
+                ):
                     continue
-                for j in range(begin, min(begin + CHUNK, n)):
+                for j in range(begin, stop):
                     if not edges[i, j] or (least[i] >= most[j] and least[j] >= most[i]):
                         continue
-                    first, second = (i, j) if turn[i] < turn[j] else (j, i)
+                    first = i if turn[i] < turn[j] else j
                     time = _parting(
-                        first, second, turn, pulls, k, sweeps, counts, path, radius, b, rule
+                        first, i + j - first, turn, pulls, k, sweeps, counts, path, radius, b, rule
                     )
                     if time <= end:
-                        if parted == len(events):
-                            events = np.concatenate((events, np.empty_like(events)))
-                        events[parted] = time, first, second
+                        times[parted], ones[parted], others[parted] = time, i, j
                         parted += 1
-        if parted and not _joined(edges, events[:parted], hub):
-            when = _replay(edges, events[:parted], pulls, end, stage, score, largest_group)
-            terminals = np.count_nonzero(stage)
-            end = min(end, when)
+        if parted and not _joined(edges, ones[:parted], others[:parted], hub):
+            end = _replay(
+                edges, times[:parted], ones, others, pulls, end, stage, score, largest_group
+            )
+            terminals = _terminals(stage)
         for x in range(k):
             i = order[x]
             made = (end - pulls - x + k - 1) // k
             counts[i] += made
-            totals[i] = np.rint(path[i, made] * counts[i])
+            totals[i] = float(round(path[i, made] * counts[i]))
         position = order[(end - pulls - 1) % k] + 1
         position = position if position < n else 0
         pulls = end
@@ -214,11 +218,16 @@ def _draw_block(
     b: float,
     unit: float,
     rule: Any,
-) -> None:
-    """Draw the next rewards of every arm in play, and fill `path`, `radius`, `least` and `most`."""
+) -> Any:
+    """Draw the next rewards of every arm in play, and fill `path`, `radius`, `least` and `most`.
+
+    Returns:
+        The lowest of `least` and the highest of `most`.
+    """
+    lowest, highest = np.float32(np.inf), np.float32(-np.inf)
     sums = np.empty(sweeps + 1, np.int64)
     by_pulls = np.empty(sweeps + 2)  # radii; the Bernoulli radius at p = ½, where it is widest
-    begin = counts[order].min()
+    begin = min(counts[order[0]], counts[order[-1]])  # in turn, so that no arm has had less
     for s in range(sweeps + 2):
         by_pulls[s] = _radius(begin + s, (begin + s) / 2, unit, rule) * SAFE
     for i in order:
@@ -245,6 +254,9 @@ def _draw_block(
             high = max(high, y[s] - b * beta[s])
         least[i] = low - 1e-5
         most[i] = high + 1e-5
+        lowest = min(lowest, least[i])
+        highest = max(highest, most[i])
+    return lowest, highest
 
 
 @njit(cache=True, nogil=True)
@@ -289,26 +301,33 @@ def _parting(
             time = pulls + s // 2 * k + (turn[second] if s % 2 else turn[first]) + 1
             unit = _unit(time, rule)
             mine, others = counts[first] + u, counts[second] + v
-            reach = _radius(mine, np.rint(y[u] * mine), unit, rule)
-            reach += _radius(others, np.rint(z[v] * others), unit, rule)
+            reach = _radius(mine, round(y[u] * mine), unit, rule)
+            reach += _radius(others, round(z[v] * others), unit, rule)
             if abs(y[u] - z[v]) > b * reach:
                 return int(time)
     return 2**62
 
 
 @njit(cache=True, nogil=True)
-def _joined(edges: Any, events: Any, hub: Any) -> bool:
-    """Delete the edges; if each pair has a neighbour in common no community splits, else undo."""
-    for _, i, j in events:
-        edges[i, j] = edges[j, i] = False
-    for _, i, j in events:
+def _flip(edges: Any, ones: Any, others: Any) -> None:
+    """Delete edges that are there, restore those that are not."""
+    for e in range(len(ones)):
+        edges[ones[e], others[e]] = not edges[ones[e], others[e]]
+        edges[others[e], ones[e]] = not edges[others[e], ones[e]]
+
+
+@njit(cache=True, nogil=True)
+def _joined(edges: Any, ones: Any, others: Any, hub: Any) -> bool:
+    """Delete edges; if each pair has a neighbour in common no community splits, else undo."""
+    _flip(edges, ones, others)
+    for e in range(len(ones)):
+        i, j = ones[e], others[e]
         if not (edges[i, hub[i]] and edges[j, hub[i]]):
-            hub[i] = _common(edges, i, j)
-            if hub[i] < 0:
-                hub[i] = i
-                for _, x, y in events:
-                    edges[x, y] = edges[y, x] = True
+            x = _common(edges, i, j)
+            if x < 0:
+                _flip(edges, ones, others)
                 return False
+            hub[i] = x
     return True
 
 
@@ -323,29 +342,38 @@ def _common(edges: Any, i: int, j: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _replay(
-    edges: Any, events: Any, pulls: int, end: int, stage: Any, score: Any, largest_group: int
+    edges: Any,
+    times: Any,
+    ones: Any,
+    others: Any,
+    pulls: int,
+    end: int,
+    stage: Any,
+    score: Any,
+    largest_group: int,
 ) -> int:
-    """Delete the edges in the order of time, up to the pull that makes arms terminal.
+    """Delete edges in the order of time, up to the pull that makes arms terminal.
 
     Returns:
         The number of that pull; `end` if there is none.
     """
-    latest = np.full(end - pulls + 1, -1)  # of the events at a pull; `before` has the others
-    before = np.empty(len(events), np.int64)
-    for e in range(len(events)):
-        at = events[e, 0] - pulls
-        before[e] = latest[at]
-        latest[at] = e
+    latest = np.empty(end - pulls + 1, np.int64)  # of the events at a pull; `before` has the rest
+    before = np.empty(len(times), np.int64)
+    for at in range(len(latest)):
+        latest[at] = -1
+    for e in range(len(times)):
+        before[e] = latest[times[e] - pulls]
+        latest[times[e] - pulls] = e
     for at in range(1, len(latest)):
+        e = latest[at]
+        while e >= 0:
+            edges[ones[e], others[e]] = False
+            edges[others[e], ones[e]] = False
+            e = before[e]
         split = False
         e = latest[at]
-        while e >= 0:
-            i, j = events[e, 1], events[e, 2]
-            edges[i, j] = edges[j, i] = False
-            e = before[e]
-        e = latest[at]
-        while e >= 0:
-            split |= _common(edges, events[e, 1], events[e, 2]) < 0
+        while e >= 0 and not split:
+            split = _common(edges, ones[e], others[e]) < 0
             e = before[e]
         if split and _declare(edges, stage, score, largest_group, pulls + at):
             return pulls + at
@@ -353,10 +381,20 @@ def _replay(
 
 
 @njit(cache=True, nogil=True)
+def _terminals(stage: Any) -> int:
+    found = 0
+    for i in range(len(stage)):
+        found += stage[i] > 0
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int) -> bool:
     """Make the members of every small community terminal; return whether any became so."""
     n = len(stage)
-    latest = stage.max() + 1
+    latest = 1
+    for i in range(n):
+        latest = max(latest, stage[i] + 1)
     found = False
     seen = np.zeros(n, np.bool_)
     queue = np.empty(n, np.int64)

@@ -107,8 +107,8 @@ class Run(ABC):
         """Take note that the tally of `arm` has grown."""
 
     def update_many(self, arms: NDArray[np.intp]) -> None:
-        """Take note that the tallies of `arms`, each named once, have grown."""
-        for arm in arms.tolist():
+        """Take note that the tallies of `arms` have grown; repeats are allowed."""
+        for arm in np.unique(arms).tolist():
             self.update(arm)
 
     def adopt(self) -> None:
