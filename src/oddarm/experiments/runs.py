@@ -291,7 +291,10 @@ def most_seconds(cells: Iterable[Cell], workers: int) -> float:
     for cell in cells:
         kind = cell.strategy, cell.radii, cell.n
         if kind not in known:
-            pilot = replace(cell, cap=min(cell.cap, 4 * cell.n + 2000), runs=1)
+            some = 4 * cell.n + 2000
+            if cell.strategy == "adaptive":  # its rounds grow, and planning is by the round
+                some *= 50
+            pilot = replace(cell, cap=min(cell.cap, some), runs=1)
             run_cell(pilot)  # compiles
             found = run_cell(pilot)
             known[kind] = found["seconds"] / max(sum(found["pulls"]), 1)
