@@ -6,7 +6,7 @@ Arms are known by intervals [low, high]. Use whole numbers for their ends, so th
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def judge(low, high, member, epsilon, side):
             runs.append([i])
     most = min(
         min(high[i] for i in above) - max(low[i] for i in below)
-        for below, above in zip(runs, runs[1:], strict=False)
+        for below, above in pairwise(runs)
     )
     segments = [run for run in runs if not member[run[0]]]
     certain = possible = 0.0

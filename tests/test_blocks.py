@@ -1,6 +1,7 @@
 """Blocks and groups known by intervals: against literal definitions, and sound by sampling."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_groups_are_judged_by_the_definition():
     seen = {-1: 0, 0: 0, 1: 0}
     for rng, low, high, _, most, side in instances(500, 6):
         if rng.random() < 0.5:
-            high = np.minimum(high, low + rng.integers(0, 3, len(low)))
+            np.minimum(high, low + rng.integers(0, 3, len(low)), out=high)
         member = np.zeros(len(low), dtype=bool)
         member[_some_block(rng, low, high, most)] = True
         epsilon = float(rng.choice(EPSILONS))
@@ -213,7 +214,7 @@ def test_certificates_are_sound(seed):
             if not literal.are_groups(means, some, epsilon, most + 1).any():
                 continue
             groups += 1
-            for before, now in zip(stages, stages[1:], strict=False):
+            for before, now in pairwise(stages):
                 assert (some <= before).all() or (now <= some).all()
             if over:
                 assert any((some == stage).all() for stage in stages)
@@ -249,7 +250,7 @@ def test_certificates_are_sound_for_every_configuration_on_a_grid():
             if not literal.are_groups(means, some, 0.5, most + 1).any():
                 continue
             groups += 1
-            for before, now in zip(stages, stages[1:], strict=False):
+            for before, now in pairwise(stages):
                 assert (some <= before).all() or (now <= some).all()
             assert not run.verdicts[0] or any((some == stage).all() for stage in stages)
         declared += bool(stages[1:])

@@ -105,6 +105,8 @@ def centred_interval(s: float, m: float, level: float) -> tuple[float, float]:
                 guess = guess + 1.5 * (guess - centre)
             else:
                 guess = outside - high * (outside - inside) / (high - low)
+        if high == math.inf:  # no rate that can be told from 0 or 1 is rejected
+            continue
         ends = (outside, ends[1]) if side == 0 else (ends[0], outside)
     return ends
 
