@@ -92,9 +92,9 @@ def test_compiled_simulation_gives_the_same_answers(n, bound, rewards):
     """simulate() and ask(1)/tell on the same seed agree in every number."""
     instance = oddarm.datasets.synthetic("upper", n, 5.0, seed=n)
     options = {"epsilon": 5.0, "bound": bound, "max_pulls": 20_000, "rewards": rewards}
-    compiled = oddarm.simulate(instance.means, seed=5, shape="bernoulli", **options)
+    compiled = oddarm.simulate(instance.means, "gold", seed=5, shape="bernoulli", **options)
     arms = SimulatedArms(instance.means, rewards, seed=5, shape="bernoulli")
-    search = oddarm.Search(n, seed=5, **options)
+    search = oddarm.Search(n, "gold", seed=5, **options)
     while not search.done:
         for arm in search.ask(1):
             search.tell(arm, arms.draw(arm))
@@ -107,9 +107,9 @@ def test_a_search_advanced_by_both_paths_ends_the_same():
     from oddarm.kernels import gold as kernel
 
     instance = oddarm.datasets.synthetic("intermediate", 20, 5.0, seed=2)
-    whole = oddarm.simulate(instance.means, epsilon=5.0, seed=1)
+    whole = oddarm.simulate(instance.means, "gold", epsilon=5.0, seed=1)
     arms = SimulatedArms(instance.means, seed=1)
-    search = oddarm.Search(20, epsilon=5.0, seed=1)
+    search = oddarm.Search(20, "gold", epsilon=5.0, seed=1)
     while not search.done:
         for _ in range(37):
             for arm in search.ask(1):
@@ -123,18 +123,18 @@ def test_whole_sweeps_rank_the_same_arms_first():
     """ask() by natural rounds finds the same outliers, with a sweep's surplus at most."""
     instance = oddarm.datasets.synthetic("upper", 20, 5.0, seed=4)
     arms = SimulatedArms(instance.means, seed=3)
-    search = oddarm.Search(20, epsilon=5.0)
+    search = oddarm.Search(20, "gold", epsilon=5.0)
     while not search.done:
         for arm in search.ask():
             search.tell(arm, arms.draw(arm))
-    one_by_one = oddarm.simulate(instance.means, epsilon=5.0, seed=3)
+    one_by_one = oddarm.simulate(instance.means, "gold", epsilon=5.0, seed=3)
     assert set(search.result().outliers) == set(instance.outliers) == set(one_by_one.outliers)
     assert one_by_one.pulls <= search.pulls <= one_by_one.pulls + 20
 
 
 def test_an_arm_told_far_ahead_does_not_separate_early():
     """Rewards out of turn are data, but an arm is judged at most one pull ahead of the slowest."""
-    search = oddarm.Search(5, max_outliers=1)
+    search = oddarm.Search(5, "gold", max_outliers=1)
     for arm in range(5):
         search.tell(arm, 0)
     search.tell(0, np.zeros(5000))
@@ -151,7 +151,7 @@ def test_batches_keep_the_order_of_separation():
     rng = np.random.default_rng(3)
     means = np.array([0.05, 0.06, 0.07, 0.08, 0.5, 0.92, 0.93, 0.94, 0.95])
     for order in (range(9), [4, 0, 8, 1, 7, 2, 6, 3, 5], [8, 7, 6, 5, 4, 3, 2, 1, 0]):
-        search = oddarm.Search(9, max_outliers=1)
+        search = oddarm.Search(9, "gold", max_outliers=1)
         for arm in order:
             search.tell(arm, (rng.random(2_000_000) < means[arm]).astype(float))
         assert search.verdict == "ranked"
@@ -162,7 +162,7 @@ def test_arms_far_apart_without_a_range():
     """Where all arms separate at the first look, the widest gap still decides."""
     model = oddarm.rewards.SubGaussian(scale=0.01)
     means = [0.0, 1.0, 2.0, 50.0, 98.0, 99.0, 100.0]
-    result = oddarm.simulate(means, rewards=model, max_outliers=1)
+    result = oddarm.simulate(means, "gold", rewards=model, max_outliers=1)
     assert result.outliers == [3]
     assert result.pulls == 16 * 7
 
@@ -170,8 +170,10 @@ def test_arms_far_apart_without_a_range():
 def test_capacity_that_is_no_whole_number():
     """As printed, GOLD waits for an arm more than any group has; the rigorous version does not."""
     means = [*np.linspace(0.2, 0.3, 10), 0.95]
-    assert len(oddarm.simulate(means, rho=0.9).outliers) == 1
-    assert oddarm.simulate(means, rho=0.9, bound="paper", max_pulls=50_000).verdict == "budget"
+    assert len(oddarm.simulate(means, "gold", rho=0.9).outliers) == 1
+    assert (
+        oddarm.simulate(means, "gold", rho=0.9, bound="paper", max_pulls=50_000).verdict == "budget"
+    )
 
 
 def test_all_arms_may_become_terminal_at_one_pull():
@@ -180,7 +182,7 @@ def test_all_arms_may_become_terminal_at_one_pull():
     b = oddarm.Problem().b
     low, high = 2 * b * radius(300), b * (radius(300) + radius(299))
     d = (low + high) / 2
-    search = oddarm.Search(3, max_outliers=1, rewards=(0, 1))
+    search = oddarm.Search(3, "gold", max_outliers=1, rewards=(0, 1))
     while not search.done:
         for arm in search.ask(1):
             search.tell(arm, [0.0, 2 * d, d][arm])
@@ -191,14 +193,17 @@ def test_all_arms_may_become_terminal_at_one_pull():
 def test_ties_and_zero_variance_arms():
     """Arms that always pay the same, many of them tied, do no harm."""
     means = [0.5] * 9 + [1.0]
-    result = oddarm.simulate(means, rewards=(0, 1), max_outliers=1)
+    result = oddarm.simulate(means, "gold", rewards=(0, 1), max_outliers=1)
     assert result.ranking[0] == 9
 
 
 def test_sub_gaussian_rewards_warm_up():
     """Rewards without a range get 16 pulls an arm before the graph is built."""
     result = oddarm.simulate(
-        [0.0, 1.0, 2.0, 3.0, 1e6], rewards=oddarm.rewards.SubGaussian(scale=1.0), max_outliers=1
+        [0.0, 1.0, 2.0, 3.0, 1e6],
+        "gold",
+        rewards=oddarm.rewards.SubGaussian(scale=1.0),
+        max_outliers=1,
     )
     assert result.outliers == [4]
     assert result.counts.min() >= 16
