@@ -31,6 +31,7 @@ lint: $(STAMP) ## ruff and mypy --strict.
 
 test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
+	@sh tools/install_chromium.sh
 	@$(BIN)/python -m pytest -q -n auto --doctest-modules src tests README.md docs
 
 verify: $(STAMP) ## Statistical verification: error rates over many runs (slower).

@@ -160,6 +160,7 @@ class StudyRow(BaseModel):
     pulls: int
     revision: int = Field(description="Grows with every change.")
     created: float = Field(description="Seconds since 1970.")
+    updated: float = Field(description="When it was last asked or told, in seconds since 1970.")
 
     @classmethod
     def of(cls, info: StudyInfo) -> StudyRow:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.errors import OddarmError
 from oddarm.gaps import certified_cuts
@@ -27,10 +28,11 @@ def view_json(info: StudyInfo, search: Search) -> str:
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
         community: Per arm, a number from 0 upwards along the axis; intervals that overlap, or hang
-            together through others, share it.
+            together through others, share it. -1 for an arm that was set aside.
         gap: The widest gap: from, to, whether it is certain, and how many arms lie below it. Null
             before every arm was pulled.
         outliers: The declared arms, as indices, in order.
+        errors: Why each arm was set aside that was: arm, as index, and error.
         certificates: If the strategy says, what is certain of each set of arms that may be a group:
             members as indices, status, the least and the most that its gap and the largest gap
             among the others can be, and the largest ε at which it is certain to be a group.
@@ -40,7 +42,6 @@ def view_json(info: StudyInfo, search: Search) -> str:
         provenance: Parameters, bound, and whether δ is proved.
     """
     result = search.result()
-    low, high = result.low, result.high
     index = {name: i for i, name in enumerate(result.names)}
     return json.dumps(
         {
@@ -49,13 +50,16 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "names": list(result.names),
             "counts": result.counts.tolist(),
             "means": _short(result.means),
-            "low": _short(low),
-            "high": _short(high),
+            "low": _short(result.low),
+            "high": _short(result.high),
             "rank": result.rank.tolist(),
             "statuses": list(result.statuses),
-            "community": _communities(low, high),
+            "community": _communities(result),
             "gap": _gap(result),
             "outliers": [index[name] for name in result.outliers],
+            "errors": [
+                {"arm": index[name], "error": error} for name, error in result.errors.items()
+            ],
             "certificates": [
                 {
                     "members": [index[name] for name in one.members],
@@ -81,27 +85,36 @@ def view_json(info: StudyInfo, search: Search) -> str:
     )
 
 
-def _communities(low: Floats, high: Floats) -> list[int]:
+def _taken(result: Result) -> NDArray[np.intp]:
+    """Return the arms that were not set aside."""
+    return np.flatnonzero([status != "failed" for status in result.statuses])
+
+
+def _communities(result: Result) -> list[int]:
     """Number the groups of intervals that hang together, from the lowest up."""
-    starts = np.zeros(len(low), dtype=np.int64)
+    taken = _taken(result)
+    low, high = result.low[taken], result.high[taken]
+    starts = np.zeros(len(taken), dtype=np.int64)
     starts[[cut.below for cut in certified_cuts(low, high)]] = 1
-    community = np.empty(len(low), dtype=np.int64)
-    community[np.argsort(low, kind="stable")] = np.cumsum(starts)
+    community = np.full(len(result.names), -1)
+    community[taken[np.argsort(low, kind="stable")]] = np.cumsum(starts)
     return community.tolist()
 
 
 def _gap(result: Result) -> dict[str, Any] | None:
     """Return the widest certain gap or, before there is one, the widest between means."""
-    if not result.counts.all():
+    taken = _taken(result)
+    if not result.counts[taken].all():
         return None
-    cuts = certified_cuts(result.low, result.high)
+    low, high = result.low[taken], result.high[taken]
+    cuts = certified_cuts(low, high)
     if cuts:
         widest = max(cuts, key=lambda cut: cut.gap)
-        order = np.argsort(result.low, kind="stable")
-        bottom, top = result.high[order[: widest.below]].max(), result.low[order[widest.below]]
+        order = np.argsort(low, kind="stable")
+        bottom, top = high[order[: widest.below]].max(), low[order[widest.below]]
         below = widest.below
     else:
-        means = np.sort(result.means)
+        means = np.sort(result.means[taken])
         below = int(np.argmax(np.diff(means))) + 1
         bottom, top = means[below - 1], means[below]
     return {"from": float(bottom), "to": float(top), "certain": bool(cuts), "below": below}

@@ -13,7 +13,7 @@ from typing import Any
 from oddarm.errors import ParameterError, StateError, StudyExistsError
 from oddarm.search import Search
 from oddarm.store.database import Database, open_database
-from oddarm.store.study import COLUMNS, Study, StudyInfo, study_info
+from oddarm.store.study import COLUMNS, SHOWN, Study, StudyInfo, study_info
 from oddarm.strategies import Strategy
 
 __all__ = ["NAME", "create_in", "create_study", "list_in", "list_studies", "open_study"]
@@ -114,7 +114,7 @@ def create_in(
 def list_in(database: Database) -> list[StudyInfo]:
     """Return what is known of every study in an open database, by name."""
     with database.transaction() as connection:
-        rows = connection.execute(f"SELECT {COLUMNS} FROM oddarm_studies ORDER BY name").fetchall()
+        rows = connection.execute(f"SELECT {SHOWN} FROM oddarm_studies ORDER BY name").fetchall()
     return [study_info(row) for row in rows]
 
 

@@ -85,6 +85,7 @@ class StudyInfo:
         pulls: Rewards told.
         revision: How many asks and batches of tells there were; grows with every change.
         created: When it was made, in seconds since 1970.
+        updated: When it was last asked or told; `created` before that.
     """
 
     name: str
@@ -95,6 +96,7 @@ class StudyInfo:
     pulls: int
     revision: int
     created: float
+    updated: float
 
 
 def _status(verdict: Verdict, paused: bool) -> Status:
@@ -102,14 +104,24 @@ def _status(verdict: Verdict, paused: bool) -> Status:
 
 
 COLUMNS = "name, created, strategy, arms, paused, revision, pulls, verdict"
+SHOWN = f"""{COLUMNS}, COALESCE((
+    SELECT at FROM oddarm_events WHERE study = oddarm_studies.id ORDER BY seq DESC LIMIT 1
+), created)"""
 
 
 def study_info(row: Sequence[Any]) -> StudyInfo:
-    """Return the info in a row of `COLUMNS`."""
-    name, created, strategy, arms, paused, revision, pulls, verdict = row
-    status = _status(verdict, bool(paused))
+    """Return the info in a row of `SHOWN`."""
+    name, created, strategy, arms, paused, revision, pulls, verdict, updated = row
     return StudyInfo(
-        name, status, verdict, strategy, int(arms), int(pulls), int(revision), float(created)
+        name=name,
+        status=_status(verdict, bool(paused)),
+        verdict=verdict,
+        strategy=strategy,
+        arms=int(arms),
+        pulls=int(pulls),
+        revision=int(revision),
+        created=float(created),
+        updated=float(updated),
     )
 
 
@@ -250,7 +262,7 @@ class Study:
         """Return how far the study is."""
         with self._database.transaction() as connection:
             row = connection.execute(
-                f"SELECT {COLUMNS} FROM oddarm_studies WHERE id = ?", (self._id,)
+                f"SELECT {SHOWN} FROM oddarm_studies WHERE id = ?", (self._id,)
             ).fetchone()
         if row is None:
             raise self._gone()
