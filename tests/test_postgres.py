@@ -8,7 +8,7 @@ import oddarm
 from oddarm.errors import OddarmError, ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded
 from oddarm.testing import check_source
-from test_tables import ARMS, drawn, expected, rows
+from test_table_sources import ARMS, drawn, expected, rows
 
 psycopg = pytest.importorskip("psycopg")
 

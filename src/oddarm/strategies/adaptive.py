@@ -133,10 +133,10 @@ class AdaptiveRun(Run):
 
     @property
     def bound(self) -> Bound:
-        """The intervals that decide, as of now; `ends` are those of all times."""
+        """The intervals that decide, as of now; `interval_ends` are those of all times."""
         return self._bound
 
-    def ends(self) -> tuple[Floats, Floats]:
+    def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the ends of all arms' intervals, over all times so far."""
         if self.verdict == "running":
             self._refresh()

@@ -66,7 +66,7 @@ class RoundRun(Run):
         """The intervals that decide."""
         return self.intervals.bound
 
-    def ends(self) -> tuple[Floats, Floats]:
+    def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the ends of all arms' intervals, those that decide."""
         return self.intervals.low.copy(), self.intervals.high.copy()
 
