@@ -82,6 +82,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     run.position = int(position)
     tally.pulls = int(pulls)
     arms.drawn[:] = tally.counts
+    run.unsettle()
     if kind == PER_PULL:
         run.judged[:] = tally.counts
     if over:

@@ -84,9 +84,12 @@ class GoldRun(SweepRun):
         self.fresh = True  # no pull since the graph was built
         self.judged: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # pulls that set the radius
         self.beta: Floats = np.full(n, math.inf)
+        self._behind = 0  # arms that have yet to be pulled in a round of which stock was taken
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
+        if self._behind and self._stays(arm):
+            return
         if self.verdict != "running" or self.stage[arm]:
             return
         if self.graph is None:
@@ -108,6 +111,7 @@ class GoldRun(SweepRun):
             self.fresh = False
             self._settle(int(self.tally.counts.min()))
             self._step_ahead()
+            self._take_stock()
             return
         means = self.tally.means
         self.beta = self._radii(self.tally.counts)
@@ -130,6 +134,52 @@ class GoldRun(SweepRun):
             self._judge_by(i, level + 1)
         self._settle(slowest)
         self._step_ahead()
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Where arms are pulled in turn, note at the start of a round what their edges hang on.
+
+        No edge of an arm can break while its mean is near enough to the extremes of its
+        neighbours', give or take how far an arm has moved in the round.
+        """
+        self._behind = 0
+        in_play = self.stage == 0
+        counts, totals = self.tally.counts, self.tally.totals
+        level = int(counts[in_play].min())
+        if self.verdict != "running" or self.graph is None or (counts[in_play] != level).any():
+            return
+        means = totals / counts
+        edges = self.graph.edges
+        self._level_now, self._beta_next = level, self._radius(level + 1)
+        self._means = means.tolist()
+        self._top = np.where(edges, means, -np.inf).max(axis=1).tolist()
+        self._bottom = np.where(edges, means, np.inf).min(axis=1).tolist()
+        self._moved = 0.0
+        room = 2 * self.b * self._beta_next
+        self._room = room - 1e-12 * max(room, float(np.abs(means).max()))  # for the rounding
+        self._behind = int(np.count_nonzero(in_play))
+
+    def unsettle(self) -> None:
+        """Take note that arrays were changed from outside."""
+        self._behind = 0
+
+    def _stays(self, arm: int) -> bool:
+        """Judge an arm pulled in turn if that plainly cuts no edge; return whether it was."""
+        pulls = self._level_now + 1
+        if self.tally.counts.item(arm) != pulls or self.judged.item(arm) != self._level_now:
+            return False
+        mean = self.tally.totals.item(arm) / pulls
+        moved = max(self._moved, abs(mean - self._means[arm]))
+        room = self._room - moved
+        if self._top[arm] - mean > room or mean - self._bottom[arm] > room:
+            return False
+        self._moved = moved
+        self.judged[arm] = pulls
+        self.beta[arm] = self._beta_next
+        self._behind -= 1
+        if not self._behind:
+            self._take_stock()
+        return True
 
     def _level(self, counts: NDArray[np.int64]) -> int:
         return int(counts[self.stage == 0].min())
@@ -155,6 +205,8 @@ class GoldRun(SweepRun):
         self.judged[in_play] = pulls
         self.beta[in_play] = self._radius(pulls)
         means = self.tally.totals / self.tally.counts
+        if float(np.ptp(means)) <= self.b * float(self.beta.min()):
+            return  # by far
         apart = np.abs(means[:, None] - means[None, :])
         given_up = (apart > self.b * (self.beta[:, None] + self.beta[None, :])) & self.graph.edges
         first, second = np.nonzero(np.triu(given_up, 1))
@@ -197,6 +249,7 @@ class GoldRun(SweepRun):
         small = [m for m in self.graph.communities() if len(m) <= self.largest_group]
         if small:
             self.declare(np.concatenate(small))
+            self._behind = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""
@@ -208,3 +261,4 @@ class GoldRun(SweepRun):
         super().restore(values)
         graph = values["graph"]
         self.graph = None if graph is None else NeighbourGraph.from_dict(graph)
+        self._behind = 0
