@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from oddarm._version import __version__
@@ -41,6 +40,7 @@ from oddarm.service.models import (
     TellBody,
     Told,
 )
+from oddarm.service.page import Page
 from oddarm.service.studies import Studies
 from oddarm.service.view import view_json
 from oddarm.store import Batch, Study, StudyInfo
@@ -49,7 +49,6 @@ from oddarm.store.database import open_database
 __all__ = ["create_app"]
 
 LOG = logging.getLogger("oddarm.service")
-STATIC = Path(__file__).parent / "static"
 EVENT_SECONDS = 0.5
 """How often a stream of events looks for changes."""
 KEEP_ALIVE_SECONDS = 15.0
@@ -122,7 +121,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     app.state.studies = studies
     app.state.stopping = False
     app.router.routes.extend(router.routes)  # found sooner than in a router of their own
-    app.mount("/", StaticFiles(directory=STATIC, html=True), name="page")
+    app.mount("/", Page(), name="page")
     app.add_middleware(Guard, token=token)
     app.add_exception_handler(OddarmError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -1,0 +1,151 @@
+/** Speaking to the service: requests with the token, and a study followed as it changes. */
+
+const KEY = "oddarm-token";
+const FIRST_EVENT = 5_000; // the service sends one at once: without it, something holds them back
+const SILENCE = 40_000; // it says something every 15 s
+const RETRY = 1_000;
+const POLL = 2_000;
+
+let token = sessionStorage.getItem(KEY);
+
+export const hasToken = () => token !== null;
+
+/** Keep a token until the tab is closed; null forgets it. */
+export function setToken(value) {
+  token = value;
+  if (value === null) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, value);
+}
+
+/** The service answered and said no, in a sentence. */
+export class Refused extends Error {
+  constructor(sentence, status) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** The service did not answer. */
+export class Away extends Error {}
+
+/** Return the response to a request, or throw Refused or Away. */
+export async function request(path, { method = "GET", body, signal } = {}) {
+  const headers = {};
+  if (token !== null) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const content = body === undefined ? undefined : JSON.stringify(body);
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers, body: content, signal, cache: "no-store" });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Away("The service does not answer.");
+  }
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => ({}));
+  throw new Refused(said.error ?? `The service answered ${answer.status}.`, answer.status);
+}
+
+/** Return what a request answers, as a value. */
+export async function json(path, options) {
+  const answer = await request(path, options);
+  try {
+    return await answer.json();
+  } catch (error) {
+    if (options?.signal?.aborted) throw error;
+    throw new Away("The service broke off its answer.");
+  }
+}
+
+export const pathOf = (name) => `studies/${encodeURIComponent(name)}`;
+
+/** Wait; ends early, without error, when the signal is aborted. */
+export function pause(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener("abort", end);
+  });
+}
+
+/**
+ * Follow a study until it is deleted or the signal is aborted.
+ *
+ * Server-sent events are read by fetch, which can send the token. Where they do not come through,
+ * the study is asked for every two seconds.
+ *
+ * @param {string} name The study.
+ * @param {object} handlers change(row), deleted(), trouble(sentence),
+ *   state("live" | "polling" | "away"), refused(error).
+ * @param {AbortSignal} signal Ends it.
+ */
+export async function follow(name, handlers, signal) {
+  let streams = true;
+  while (!signal.aborted) {
+    try {
+      if (streams) {
+        streams = await readStream(name, handlers, signal);
+      } else {
+        handlers.change(await json(pathOf(name), { signal }));
+        handlers.state("polling");
+        await pause(POLL, signal);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refused && error.status === 404) return handlers.deleted();
+      if (error instanceof Refused && error.status < 500) return handlers.refused(error);
+      if (error instanceof Refused) handlers.trouble(error.message);
+      handlers.state("away");
+      await pause(RETRY, signal);
+    }
+  }
+}
+
+/** Hand on events until the stream ends; return false if none come through. */
+async function readStream(name, handlers, signal) {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  let heard = false;
+  let timer = setTimeout(() => stop.abort(), FIRST_EVENT);
+  try {
+    const answer = await request(`${pathOf(name)}/events`, { signal: either });
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      clearTimeout(timer);
+      timer = setTimeout(() => stop.abort(), SILENCE);
+      const parts = (text + value).split("\n\n");
+      text = parts.pop();
+      for (const part of parts) {
+        heard = true;
+        handlers.state("live");
+        dispatch(part, handlers);
+      }
+    }
+  } catch (error) {
+    if (signal.aborted || error instanceof Refused) throw error;
+    if (stop.signal.aborted && !heard) return false;
+  } finally {
+    clearTimeout(timer);
+    stop.abort();
+  }
+  throw new Away("The stream of events ended.");
+}
+
+/** Hand on one event. */
+function dispatch(part, handlers) {
+  const field = (key) =>
+    part.split("\n").find((line) => line.startsWith(`${key}: `))?.slice(key.length + 2);
+  const kind = field("event");
+  if (kind === undefined) return; // a comment that keeps the connection open
+  const data = JSON.parse(field("data"));
+  if (kind === "change") handlers.change(data);
+  if (kind === "trouble") handlers.trouble(data.error);
+  if (kind === "deleted") throw new Refused("The study was deleted.", 404);
+}

@@ -1,0 +1,445 @@
+/** The arms on a canvas: one row each, its interval on a common axis, its pulls beside it. */
+
+import { count } from "./words.js";
+
+const TOP = 24; // room for the heads of the columns
+const BOTTOM = 34; // room for the axis
+const ROW = 20; // of an arm whose name can be read
+const NAMED = 11; // the least height of a row that has room for its name
+const TALLEST = 620;
+const MOST_COMMUNITIES = 8; // with more, they are single arms, and shades say nothing
+
+/** Marks differ in form as well as in colour. */
+export const STATUSES = ["outlier", "normal", "undecided", "failed"];
+
+export class Chart {
+  /**
+   * @param {object} parts canvas, scroll (its scrolling box), room (as high as all rows), tip.
+   * @param {(arm: number | null) => void} onSelect Called when the reader has chosen an arm.
+   */
+  constructor(parts, onSelect) {
+    Object.assign(this, parts);
+    this.onSelect = onSelect;
+    this.context = this.canvas.getContext("2d");
+    this.view = null;
+    this.selected = null;
+    this.hovered = null;
+    this.readable = false; // rows as high as their names, and scrolled
+    this.pending = 0;
+    this.readColours();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.readColours();
+      this.redraw();
+    });
+    new ResizeObserver(() => this.redraw()).observe(this.scroll);
+    this.scroll.addEventListener("scroll", () => this.redraw(), { passive: true });
+    this.canvas.addEventListener("pointermove", (event) => this.hover(this.armAt(event)));
+    this.canvas.addEventListener("pointerleave", () => this.hover(null));
+    this.canvas.addEventListener("click", (event) => this.select(this.armAt(event)));
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.canvas.addEventListener("blur", () => this.redraw());
+  }
+
+  /** Show other numbers; the chosen arm stays. */
+  show(view) {
+    const middle = (i) => view.means[i] ?? ((view.low[i] ?? 0) + (view.high[i] ?? 0)) / 2;
+    if (this.view === null || this.view.name !== view.name) {
+      this.selected = this.hovered = null;
+      this.scroll.scrollTop = 0;
+    }
+    this.view = view;
+    this.middles = view.names.map((_, i) => middle(i));
+    this.order = view.names.map((_, i) => i).sort((a, b) => this.middles[b] - this.middles[a] || a - b);
+    this.place = new Int32Array(view.names.length);
+    this.order.forEach((arm, place) => (this.place[arm] = place));
+    this.most = Math.max(1, ...view.counts);
+    this.shaded = Math.max(...view.community) < MOST_COMMUNITIES;
+    this.spans = gapsOf(view);
+    this.redraw();
+  }
+
+  clear() {
+    this.view = null;
+    this.hover(null);
+  }
+
+  /** Choose an arm and bring it into sight; null lets go. */
+  select(arm) {
+    this.selected = arm;
+    if (arm !== null && this.readable) {
+      const above = this.tops[this.place[arm]];
+      const seen = this.scroll.clientHeight - TOP - BOTTOM;
+      if (above < this.scroll.scrollTop) this.scroll.scrollTop = above;
+      if (above + ROW > this.scroll.scrollTop + seen) this.scroll.scrollTop = above + ROW - seen;
+    }
+    this.onSelect(arm);
+    this.redraw();
+  }
+
+  /** Change between all arms at once and rows whose names can be read. */
+  setReadable(readable) {
+    this.readable = readable;
+    this.layOut();
+    if (this.selected !== null) this.select(this.selected);
+    this.redraw();
+  }
+
+  hover(arm) {
+    if (this.hovered === arm) return;
+    this.hovered = arm;
+    this.redraw();
+  }
+
+  key(event) {
+    if (this.view === null || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape") return this.select(null);
+    const last = this.order.length - 1;
+    const at = this.selected === null ? -1 : this.place[this.selected];
+    const to = {
+      ArrowDown: at + 1,
+      ArrowRight: at + 1,
+      ArrowUp: at - 1,
+      ArrowLeft: at - 1,
+      PageDown: at + 20,
+      PageUp: at - 20,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.select(this.order[Math.min(Math.max(to, 0), last)]);
+  }
+
+  armAt(event) {
+    if (this.view === null) return null;
+    const y = event.offsetY - TOP;
+    if (y < 0 || event.offsetY > this.height - BOTTOM) return null;
+    return this.order[this.placeAt(y + this.scroll.scrollTop)] ?? null;
+  }
+
+  /** The row at a height, by bisection. */
+  placeAt(y) {
+    let [first, last] = [0, this.order.length - 1];
+    while (first < last) {
+      const half = (first + last + 1) >> 1;
+      if (this.tops[half] <= y) first = half;
+      else last = half - 1;
+    }
+    return first;
+  }
+
+  /** Draw at the next frame, once, however often this is called. */
+  redraw() {
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
+      this.draw();
+    });
+  }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const names = ["ink", "soft", "line", "paper", "mark", "accent", "gap", "bar"];
+    this.colours = Object.fromEntries(names.map((name) => [name, colour(name)]));
+    this.shades = Object.fromEntries(
+      STATUSES.map((status) => [status, [colour(status), colour(`${status}-next`) || colour(status)]]),
+    );
+  }
+
+  /** Decide how high the rows are. Among many, declared arms get more room than others. */
+  layOut() {
+    const n = this.order.length;
+    const all = n * ROW;
+    this.height = Math.min(all + TOP + BOTTOM, Math.max(280, Math.min(TALLEST, innerHeight * 0.75)));
+    const seen = this.height - TOP - BOTTOM;
+    this.fits = all <= seen;
+    this.tops = new Float64Array(n + 1);
+    if (this.readable || this.fits) {
+      for (let k = 0; k <= n; k += 1) this.tops[k] = k * ROW;
+    } else {
+      const odd = this.view.outliers.length;
+      const wide = odd ? Math.min(16, seen / 2 / odd) : 0;
+      const rest = (seen - odd * wide) / Math.max(1, n - odd);
+      this.order.forEach((arm, k) => {
+        const own = this.view.statuses[arm] === "outlier" ? Math.max(wide, rest) : rest;
+        this.tops[k + 1] = this.tops[k] + own;
+      });
+    }
+    this.scroll.style.height = `${this.height}px`;
+    const scrolled = this.readable && !this.fits;
+    this.room.style.height = `${scrolled ? all + TOP + BOTTOM : this.height}px`;
+  }
+
+  draw() {
+    if (this.view === null || !this.scroll.clientWidth) return;
+    this.layOut();
+    const { context: c, colours } = this;
+    this.width = this.scroll.clientWidth;
+    const ratio = devicePixelRatio;
+    const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      this.canvas.width = wide;
+      this.canvas.height = high;
+      this.canvas.style.width = `${this.width}px`;
+      this.canvas.style.height = `${this.height}px`;
+    }
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, this.width, this.height);
+    c.font = "12px system-ui, sans-serif";
+    c.textBaseline = "middle";
+
+    this.names = Math.min(150, Math.max(64, this.width * 0.2));
+    this.bars = Math.min(150, Math.max(56, this.width * 0.16));
+    const [left, right] = [this.names + 10, this.width - this.bars - 18];
+    this.axis = axisOf(this.view, left, right);
+    const offset = this.scroll.scrollTop;
+    const bottom = this.height - BOTTOM;
+
+    this.drawAxis(left, right, bottom);
+    c.save();
+    c.beginPath();
+    c.rect(0, TOP, this.width, bottom - TOP);
+    c.clip();
+    this.drawGaps(bottom);
+    const first = this.placeAt(offset);
+    const last = this.placeAt(offset + bottom - TOP);
+    const rows = this.order.slice(first, last + 1).map((arm, k) => {
+      const [top, below] = [this.tops[first + k], this.tops[first + k + 1]];
+      return { arm, y: TOP + (top + below) / 2 - offset, height: below - top };
+    });
+    this.drawChosen(rows);
+    this.drawBars(rows);
+    this.drawIntervals(rows);
+    this.drawNames(rows);
+    c.restore();
+    c.fillStyle = colours.line;
+    c.fillRect(0, bottom, this.width, 1);
+    this.placeTip(rows);
+  }
+
+  drawAxis(left, right, bottom) {
+    const { context: c, colours, axis } = this;
+    c.fillStyle = colours.soft;
+    c.textAlign = "right";
+    c.fillText("arm", this.names, TOP / 2);
+    c.textAlign = "left";
+    c.fillText(right - left > 190 ? "mean, with its confidence interval" : "mean and interval", left, TOP / 2);
+    c.fillText("pulls", right + 18, TOP / 2);
+    c.textAlign = "center";
+    for (const tick of axis.ticks) {
+      const x = axis.scale(tick);
+      c.fillStyle = colours.line;
+      c.fillRect(Math.round(x), TOP, 1, bottom - TOP);
+      c.fillStyle = colours.soft;
+      c.fillText(axis.write(tick), x, bottom + 14);
+    }
+    c.textAlign = "right";
+    c.fillText(count(this.most), this.width - 2, bottom + 14);
+    c.textAlign = "left";
+    c.fillText("0", right + 18, bottom + 14);
+  }
+
+  /** Shade the gaps: full if no interval reaches in, between dashes if they are only of means. */
+  drawGaps(bottom) {
+    const { context: c, colours, axis } = this;
+    for (const gap of this.spans) {
+      const [from, to] = [axis.scale(gap.from), axis.scale(gap.to)];
+      c.strokeStyle = c.fillStyle = colours.gap;
+      if (gap.certain) {
+        c.globalAlpha = 0.2;
+        c.fillRect(from, TOP, to - from, bottom - TOP);
+        c.globalAlpha = 1;
+      } else {
+        c.setLineDash([4, 4]);
+        c.strokeRect(Math.round(from) + 0.5, TOP - 2, Math.round(to - from), bottom - TOP + 4);
+        c.setLineDash([]);
+      }
+    }
+  }
+
+  drawChosen(rows) {
+    const { context: c, colours } = this;
+    for (const { arm, y, height } of rows) {
+      if (arm !== this.selected && arm !== this.hovered) continue;
+      const tall = Math.max(height, 3);
+      c.fillStyle = colours.mark;
+      c.fillRect(0, y - tall / 2, this.width, tall);
+      if (arm === this.selected) {
+        c.fillStyle = colours.accent;
+        c.fillRect(0, y - tall / 2, 3, tall);
+      }
+    }
+  }
+
+  drawBars(rows) {
+    const { context: c, colours, view } = this;
+    const left = this.width - this.bars;
+    c.fillStyle = colours.bar;
+    for (const { arm, y, height } of rows) {
+      const thick = height >= NAMED ? 8 : Math.max(height, 0.5);
+      c.fillRect(left, y - thick / 2, (this.bars * view.counts[arm]) / this.most, thick);
+    }
+  }
+
+  drawIntervals(rows) {
+    const { context: c, view, axis } = this;
+    for (const status of ["failed", "normal", "undecided", "outlier"]) {
+      const mine = rows.filter(({ arm }) => view.statuses[arm] === status);
+      for (const next of [0, 1]) {
+        c.fillStyle = c.strokeStyle = this.shades[status][next];
+        for (const { arm, y, height } of mine) {
+          const second = this.shaded && view.community[arm] % 2 === 1;
+          if (Number(second) !== next) continue;
+          const [from, to] = [axis.scale(view.low[arm]), axis.scale(view.high[arm], true)];
+          const thick = height >= NAMED ? 3 : height >= 3 ? 2 : 1;
+          c.globalAlpha = height >= 3 ? 1 : Math.max(0.08, 0.3 * height);
+          c.fillRect(from, y - thick / 2, Math.max(to - from, 1), thick);
+          c.globalAlpha = 1;
+          if (view.means[arm] !== null) {
+            const size = height >= NAMED ? 4.5 : height >= 3 ? 2.5 : 1.2;
+            drawMark(c, status, axis.scale(view.means[arm]), y, size);
+          }
+        }
+      }
+    }
+  }
+
+  drawNames(rows) {
+    const { context: c, colours, view } = this;
+    let used = [];
+    const written = (row) => {
+      if (used.some((y) => Math.abs(y - row.y) < NAMED)) return;
+      used.push(row.y);
+      const odd = view.statuses[row.arm] === "outlier";
+      c.fillStyle = odd ? this.shades.outlier[0] : colours.ink;
+      c.font = `${odd ? "600 " : ""}12px system-ui, sans-serif`;
+      c.fillText(this.shortened(String(view.names[row.arm])), this.names, row.y + 0.5);
+    };
+    c.textAlign = "right";
+    rows.filter(({ arm }) => arm === this.hovered || arm === this.selected).forEach(written);
+    rows.filter(({ arm }) => view.statuses[arm] === "outlier").forEach(written);
+    const tall = rows.filter(({ height }) => height >= NAMED);
+    if (this.readable || this.fits) {
+      used = [];
+      tall.forEach(written);
+    }
+  }
+
+  shortened(text) {
+    const room = this.names - 6;
+    if (this.context.measureText(text).width <= room) return text;
+    let cut = Math.min(text.length, 40);
+    while (cut > 1 && this.context.measureText(`${text.slice(0, cut)}…`).width > room) cut -= 1;
+    return `${text.slice(0, cut)}…`;
+  }
+
+  /** Put what is known of one arm beside its row. */
+  placeTip(rows) {
+    const focused = document.activeElement === this.canvas ? this.selected : null;
+    const arm = this.hovered ?? focused;
+    const row = rows.find((one) => one.arm === arm);
+    this.tip.hidden = row === undefined;
+    if (row === undefined) return;
+    const { view, tip } = this;
+    tip.replaceChildren(
+      Object.assign(document.createElement("strong"), { textContent: String(view.names[arm]) }),
+      document.createElement("br"),
+      describe(view, arm),
+    );
+    const above = row.y > this.height / 2;
+    const [left, right] = [this.names + 14, this.width - this.bars - tip.offsetWidth - 20];
+    // On the side where its own interval is not.
+    const far = this.axis.scale(this.middles[arm]) > this.width / 2 ? left : right;
+    tip.style.left = `${Math.max(4, Math.min(far, this.width - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${above ? row.y - tip.offsetHeight - 12 : row.y + 14}px`;
+  }
+}
+
+/** What is known of an arm, without its name. */
+export function describe(view, arm) {
+  const { means, low, high, counts, rank, statuses } = view;
+  const write = writerOf(view);
+  const mean = means[arm] === null ? "not pulled yet" : `mean ${write(means[arm])}`;
+  const ends = `between ${write(low[arm])} and ${write(high[arm])}`;
+  return `${mean}, ${ends}, ${count(counts[arm])} pulls, rank ${count(rank[arm])}, ${statuses[arm]}`;
+}
+
+/** Return how means are written: three digits of a typical interval's width. */
+export function writerOf(view) {
+  const widths = view.low
+    .map((low, arm) => (view.high[arm] ?? Infinity) - (low ?? -Infinity))
+    .filter((width) => width > 0 && width < Infinity)
+    .sort((a, b) => a - b);
+  const typical = widths[widths.length >> 1] ?? 1;
+  const decimals = Math.min(Math.max(2 - Math.floor(Math.log10(typical)), 0), 9);
+  return (value) => (value === null ? "–" : value.toFixed(decimals));
+}
+
+/** Draw one of the marks by which statuses are told apart. */
+function drawMark(c, status, x, y, size) {
+  c.beginPath();
+  if (status === "outlier") {
+    const far = size * 1.4;
+    c.moveTo(x, y - far);
+    c.lineTo(x + far, y);
+    c.lineTo(x, y + far);
+    c.lineTo(x - far, y);
+  } else if (status === "normal") {
+    c.arc(x, y, size, 0, 2 * Math.PI);
+  } else if (status === "undecided") {
+    c.rect(x - size * 0.85, y - size * 0.85, size * 1.7, size * 1.7);
+  } else {
+    c.lineWidth = Math.max(1, size / 2);
+    c.moveTo(x - size, y - size);
+    c.lineTo(x + size, y + size);
+    c.moveTo(x + size, y - size);
+    c.lineTo(x - size, y + size);
+    c.stroke();
+    return;
+  }
+  c.fill();
+}
+
+/** The gaps beside communities with declared arms or, before there are any, the widest of all. */
+function gapsOf(view) {
+  const known = Math.max(...view.community) + 1;
+  const ends = Array.from({ length: known }, () => ({ low: Infinity, high: -Infinity, odd: false }));
+  view.community.forEach((k, arm) => {
+    if (k < 0) return;
+    ends[k].low = Math.min(ends[k].low, view.low[arm] ?? -Infinity);
+    ends[k].high = Math.max(ends[k].high, view.high[arm] ?? Infinity);
+    ends[k].odd ||= view.statuses[arm] === "outlier";
+  });
+  const found = [];
+  for (let k = 1; k < known; k += 1) {
+    if (ends[k - 1].odd !== ends[k].odd) {
+      found.push({ from: ends[k - 1].high, to: ends[k].low, certain: true });
+    }
+  }
+  return found.length || view.gap === null ? found : [view.gap];
+}
+
+/** Return the axis: from value to x, and the places of its ticks. */
+function axisOf(view, left, right) {
+  const finite = (values) => values.filter((value) => value !== null);
+  const ends = [...finite(view.low), ...finite(view.high), ...finite(view.means)];
+  const [least, most] = ends.reduce(
+    ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+    [Infinity, -Infinity],
+  );
+  let [from, to] = ends.length ? [least, most] : [view.range[0] ?? 0, view.range[1] ?? 1];
+  if (from === to) [from, to] = [from - 0.5, to + 0.5];
+  const room = (right - left) / (to - from);
+  const scale = (value, end = false) => (value === null ? (end ? right : left) : left + (value - from) * room);
+  const step = niceStep((to - from) / Math.max(3, Math.floor((right - left) / 70)));
+  const ticks = [];
+  for (let k = Math.ceil(from / step); k * step <= to + step * 1e-9; k += 1) ticks.push(k * step);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return { scale, ticks, write: (tick) => tick.toFixed(Math.min(decimals, 9)) };
+}
+
+/** The next of 1, 2, 5, 10, … that is no less than `least`. */
+function niceStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].find((k) => k * power >= least * (1 - 1e-9)) * power;
+}

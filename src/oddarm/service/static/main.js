@@ -1,0 +1,77 @@
+/** The page: which part of it is shown, the token, and whether the service answers. */
+
+import { Refused, json, setToken, hasToken } from "./api.js";
+import { prepareForm, showStudies } from "./studies.js";
+import { StudyPage } from "./study.js";
+import { byId, say } from "./words.js";
+
+const STATES = { live: "live", polling: "live, by polling", away: "disconnected, retrying" };
+
+let shown = new AbortController();
+const study = new StudyPage(failed, setState);
+
+/** Show the part of the page that the address names. */
+function route() {
+  shown.abort();
+  shown = new AbortController();
+  const name = /^#\/study\/(.+)$/.exec(location.hash)?.[1];
+  byId("studies").hidden = byId("study").hidden = true;
+  byId("loading").hidden = false;
+  byId("crumb").hidden = name === undefined;
+  say(byId("failure"), null);
+  setState(null);
+  if (name === undefined) {
+    document.title = "oddarm";
+    showStudies(failed, setState, shown.signal);
+  } else {
+    document.title = `${decodeURIComponent(name)} · oddarm`;
+    study.show(decodeURIComponent(name), shown.signal);
+  }
+}
+
+function setState(state) {
+  const place = byId("connection");
+  const words = STATES[state] ?? "";
+  if (place.textContent !== words) place.textContent = words;
+  place.dataset.state = state ?? "";
+}
+
+/** Stop what is shown and say why; without a token that fits, ask for one. */
+function failed(error) {
+  shown.abort();
+  byId("loading").hidden = true;
+  setState(null);
+  if (error instanceof Refused && error.status === 401) return askForToken();
+  byId("studies").hidden = byId("study").hidden = true;
+  say(byId("failure"), error.message);
+}
+
+function askForToken() {
+  const dialog = byId("token");
+  say(byId("token-error"), hasToken() ? "The service refused this token." : null);
+  setToken(null);
+  if (!dialog.open) dialog.showModal();
+}
+
+byId("token").addEventListener("cancel", (event) => event.preventDefault());
+byId("token").querySelector("form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const field = event.target.elements.token;
+  setToken(field.value.trim());
+  field.value = "";
+  try {
+    await json("studies");
+    byId("token").close();
+    route();
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) askForToken();
+    else say(byId("token-error"), error.message);
+  }
+});
+
+addEventListener("hashchange", () => {
+  if (location.hash === "#main") return byId("main").focus();
+  route();
+});
+prepareForm(failed);
+route();

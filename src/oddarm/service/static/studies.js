@@ -1,0 +1,141 @@
+/** The list of studies, and the form that makes one. */
+
+import { Away, Refused, json, pause } from "./api.js";
+import { byId, count, element, moment, say } from "./words.js";
+
+const EVERY = 2_000;
+
+const STOPS = {
+  ranked: "every group must rank first",
+  found: "one group is confirmed, or none can be",
+  confirmed: "every possible group is decided",
+};
+
+/**
+ * Show the list and keep it up to date until the signal is aborted.
+ *
+ * @param {(error: Error) => void} onError Takes errors that the list cannot mend.
+ * @param {(state: string) => void} onState Takes "live" or "away".
+ */
+export async function showStudies(onError, onState, signal) {
+  while (!signal.aborted) {
+    try {
+      const rows = await json("studies", { signal });
+      if (signal.aborted) return;
+      fill(rows);
+      onState("live");
+    } catch (error) {
+      if (signal.aborted) return;
+      const passing = error instanceof Away || (error instanceof Refused && error.status >= 500);
+      if (!passing) return onError(error);
+      onState("away");
+    }
+    await pause(EVERY, signal);
+  }
+}
+
+function fill(rows) {
+  byId("loading").hidden = true;
+  byId("studies").hidden = false;
+  byId("no-studies").hidden = rows.length > 0;
+  const table = byId("studies-table");
+  table.hidden = rows.length === 0;
+  const cell = (label, text, className = "") => {
+    const made = element("td", { className }, text);
+    made.dataset.label = label;
+    return made;
+  };
+  const focused = document.activeElement?.closest?.("#studies-table a")?.textContent;
+  table.tBodies[0].replaceChildren(
+    ...rows.map((row) => {
+      const link = element("a", { href: `#/study/${encodeURIComponent(row.name)}` }, row.name);
+      const badge = element("span", { className: `badge ${row.status}` }, row.status);
+      return element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, link),
+        cell("Status", badge),
+        cell("Verdict", row.verdict === "running" ? "–" : row.verdict),
+        cell("Arms", count(row.arms), "number"),
+        cell("Pulls", count(row.pulls), "number"),
+        cell("Updated", moment(row.updated)),
+      );
+    }),
+  );
+  if (focused === undefined) return;
+  for (const link of table.querySelectorAll("a")) if (link.textContent === focused) link.focus();
+}
+
+/** Make the form work; it is filled with what the service says of itself. */
+export function prepareForm(onError) {
+  const form = byId("create");
+  const opener = byId("new-study");
+  const toggle = async (open) => {
+    form.hidden = !open;
+    opener.setAttribute("aria-expanded", String(open));
+    if (!open) return opener.focus();
+    form.elements.name.focus();
+    try {
+      if (!form.elements.strategy.options.length) fillChoices(form, await json("openapi.json"));
+    } catch (error) {
+      onError(error);
+    }
+  };
+  opener.addEventListener("click", () => toggle(form.hidden));
+  byId("create-cancel").addEventListener("click", () => toggle(false));
+  form.addEventListener("keydown", (event) => event.key === "Escape" && toggle(false));
+  form.elements.rewards.addEventListener("change", () => {
+    byId("range").hidden = form.elements.rewards.value !== "range";
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    say(byId("create-error"), null);
+    try {
+      const made = await json("studies", { method: "POST", body: bodyOf(form.elements) });
+      form.reset();
+      byId("range").hidden = true;
+      toggle(false);
+      location.hash = `#/study/${encodeURIComponent(made.name)}`;
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) onError(error);
+      else say(byId("create-error"), error.message);
+    }
+  });
+}
+
+function fillChoices(form, description) {
+  const fields = description.components.schemas.CreateBody.properties;
+  for (const name of ["strategy", "until"]) {
+    const { enum: values, default: usual } = fields[name];
+    form.elements[name].replaceChildren(
+      ...values.map((value) => {
+        const words = name === "until" ? `${value}: ${STOPS[value] ?? ""}` : value;
+        const chosen = value === usual;
+        return element("option", { value, defaultSelected: chosen }, words);
+      }),
+    );
+  }
+  for (const name of ["epsilon", "delta"]) {
+    form.elements[name].defaultValue = fields[name].default;
+  }
+}
+
+/** What the form says, as the service wants it; a field left empty is left out. */
+function bodyOf(fields) {
+  const lines = fields.arms.value.split("\n").map((line) => line.trim());
+  const names = lines.filter((line) => line !== "");
+  const number = names.length === 1 && /^\d+$/.test(names[0]);
+  const body = {
+    name: fields.name.value.trim(),
+    arms: number ? Number(names[0]) : names,
+    strategy: fields.strategy.value,
+    until: fields.until.value,
+  };
+  for (const name of ["max_outliers", "rho", "epsilon", "delta", "max_pulls"]) {
+    if (fields[name].value !== "") body[name] = Number(fields[name].value);
+  }
+  if (fields.rewards.value === "range") {
+    body.rewards = [Number(fields.low.value), Number(fields.high.value)];
+  }
+  return body;
+}

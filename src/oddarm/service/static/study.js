@@ -1,0 +1,370 @@
+/** One study, live. */
+
+import { Away, Refused, follow, hasToken, json, pathOf, pause, request } from "./api.js";
+import { Chart, STATUSES, describe, writerOf } from "./chart.js";
+import { byId, count, element, moment, number, plural, say } from "./words.js";
+
+const LEAST_WAIT = 200; // between two looks, in milliseconds
+const RATE_WINDOW = 15_000;
+const PAGE = 100; // rows of the table at a time
+const MOST_MEMBERS = 30;
+const MOST_CERTIFICATES = 6;
+
+const VERDICTS = {
+  running: "not done",
+  ranked: "ranked",
+  confirmed: "confirmed",
+  none: "none stands apart",
+  budget: "the budget ended first",
+};
+
+const PARAMETERS = {
+  epsilon: "ε",
+  rho: "ρ",
+  max_outliers: "most outliers",
+  delta: "δ",
+  delta_proved: "δ is proved",
+  delta_reason: "because",
+  max_pulls: "budget",
+};
+
+export class StudyPage {
+  /** @param {(error: Error) => void} onError Takes errors that this page cannot mend. */
+  constructor(onError, onState) {
+    this.onError = onError;
+    this.onState = onState;
+    const parts = { canvas: "chart", scroll: "scroll", room: "room", tip: "tip" };
+    const found = Object.entries(parts).map(([part, id]) => [part, byId(id)]);
+    this.chart = new Chart(Object.fromEntries(found), (arm) => this.read(arm));
+    this.page = 0;
+    byId("pause").addEventListener("click", () => this.togglePause());
+    byId("zoom").addEventListener("click", () => this.toggleZoom());
+    byId("find").addEventListener("input", () => this.find(0));
+    byId("find").addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1);
+    });
+    byId("table").addEventListener("toggle", () => this.fillTable());
+    byId("earlier").addEventListener("click", () => this.turn(-1));
+    byId("later").addEventListener("click", () => this.turn(1));
+    for (const link of byId("downloads").querySelectorAll("a")) {
+      link.addEventListener("click", (event) => this.download(event, link));
+    }
+    document.addEventListener("visibilitychange", () => this.wake?.());
+  }
+
+  /** Show a study until the signal is aborted. */
+  async show(name, signal) {
+    this.name = name;
+    this.view = null;
+    this.page = 0;
+    this.samples = [];
+    this.found = null;
+    this.chart.clear();
+    byId("find").value = "";
+    for (const link of byId("downloads").querySelectorAll("a")) {
+      link.href = `${pathOf(name)}/${link.dataset.path}`;
+    }
+    let stale = true;
+    const handlers = {
+      change: (row) => {
+        this.sample(row);
+        say(byId("trouble"), null);
+        stale = true;
+        this.wake?.();
+      },
+      trouble: (sentence) => say(byId("trouble"), sentence),
+      deleted: () => this.onError(new Refused(`There is no study “${name}”, or not any more.`, 404)),
+      refused: this.onError,
+      state: this.onState,
+    };
+    follow(name, handlers, signal);
+    const ticking = setInterval(() => this.view && this.showFacts(), 1_000);
+    signal.addEventListener("abort", () => {
+      clearInterval(ticking);
+      this.wake?.();
+    });
+    while (!signal.aborted) {
+      if (stale && !document.hidden) {
+        stale = false;
+        const began = performance.now();
+        try {
+          const view = await json(`${pathOf(name)}/view`, { signal });
+          if (signal.aborted) return;
+          this.fill(view);
+        } catch (error) {
+          if (signal.aborted) return;
+          if (error instanceof Refused && error.status === 404) return handlers.deleted();
+          if (error instanceof Refused && error.status < 500) return this.onError(error);
+          if (!(error instanceof Refused || error instanceof Away)) throw error;
+          stale = true; // `follow` says what is the matter; look again soon
+          await pause(1_000, signal);
+        }
+        // Rest longer than it took, so that watching costs the service little.
+        await pause(Math.max(LEAST_WAIT, 3 * (performance.now() - began)), signal);
+      } else {
+        await new Promise((resolve) => (this.wake = resolve));
+      }
+    }
+  }
+
+  fill(view) {
+    this.view = view;
+    byId("loading").hidden = true;
+    byId("study").hidden = false;
+    byId("study-title").textContent = view.name;
+    byId("status").textContent = view.status;
+    byId("status").className = `badge ${view.status}`;
+    byId("summary").textContent = view.summary;
+    const button = byId("pause");
+    button.hidden = view.status === "done";
+    button.disabled = false;
+    button.textContent = view.status === "paused" ? "Resume" : "Pause";
+    this.showFacts();
+    this.chart.show(view);
+    byId("chart").setAttribute("aria-label", `${plural(view.arms, "arm")} by mean. ${view.summary}`);
+    byId("zoom").hidden = view.arms * 20 <= 400;
+    this.showLegend();
+    this.showDeclared();
+    this.showErrors();
+    this.showParameters();
+    this.fillTable();
+    this.read(this.chart.selected);
+  }
+
+  /** Remember how far the study was, to know how fast it goes. */
+  sample(row) {
+    const now = performance.now();
+    this.samples.push({ at: row.updated, pulls: row.pulls, seen: now });
+    this.samples = this.samples.filter(({ seen }) => now - seen < RATE_WINDOW);
+  }
+
+  /** Pulls per second by the service's clock; null if not known. */
+  get rate() {
+    const [first, last] = [this.samples[0], this.samples.at(-1)];
+    if (this.view.status !== "running" || first === undefined) return null;
+    if (performance.now() - last.seen > RATE_WINDOW / 2) return 0;
+    return last.at - first.at >= 1 ? (last.pulls - first.pulls) / (last.at - first.at) : null;
+  }
+
+  showFacts() {
+    const { view, rate } = this;
+    const { cost } = view;
+    const against = (name, whole, without, note) =>
+      whole === null
+        ? fact(name, without, note)
+        : fact(name, count(whole), `${number((100 * view.pulls) / whole, 2)} % used; ${note}`);
+    byId("facts").replaceChildren(
+      fact("Pulls", count(view.pulls), `last ${moment(view.updated)}`),
+      fact("Pulls per second", rate === null ? "–" : number(rate, 2), "in the last seconds"),
+      fact("Verdict", VERDICTS[view.verdict] ?? view.verdict, `strategy ${view.strategy}`),
+      against("Budget", cost.budget, "none", "most pulls"),
+      against("GOLD would take, at most", cost.gold, "not known", "by its theorem, for the means seen"),
+      against("A full scan would take", cost.full_scan, "no end", "every reward of every pool"),
+    );
+  }
+
+  showLegend() {
+    const counts = Object.fromEntries(STATUSES.map((status) => [status, 0]));
+    for (const status of this.view.statuses) counts[status] += 1;
+    const items = STATUSES.filter((status) => counts[status] > 0).map((status) => {
+      const mark = element("span", { className: `mark ${status}` });
+      const words = status === "failed" ? "set aside" : status;
+      return element("li", {}, mark, `${words} (${count(counts[status])})`);
+    });
+    if (this.chart.shaded && Math.max(...this.view.community) > 0) {
+      const mark = element("span", { className: "mark shades" });
+      items.push(element("li", {}, mark, "communities, by turns"));
+    }
+    const [gap] = this.chart.spans;
+    if (gap !== undefined) {
+      const kind = gap.certain ? "certain" : "means";
+      const words = gap.certain ? "gap that is certain" : "widest gap between means";
+      const width = number(gap.to - gap.from, 2);
+      items.push(element("li", {}, element("span", { className: `band ${kind}` }), `${words}, ${width}`));
+    }
+    byId("legend").replaceChildren(...items);
+  }
+
+  showDeclared() {
+    const { view } = this;
+    const parts = [];
+    if (view.outliers.length === 0) {
+      const words = view.status === "done" ? "No arm was declared." : "None so far.";
+      parts.push(element("p", { className: "soft" }, words));
+    } else {
+      parts.push(this.members(view.outliers));
+    }
+    // What was decided says most; of the rest, the most promising.
+    const weight = { confirmed: 0, undecided: 1, refuted: 2 };
+    const shown = [...view.certificates].sort(
+      (a, b) => weight[a.status] - weight[b.status] || (b.epsilon ?? Infinity) - (a.epsilon ?? Infinity),
+    );
+    if (shown.length) parts.push(element("h3", {}, "Certificates"));
+    for (const one of shown.slice(0, MOST_CERTIFICATES)) {
+      parts.push(
+        element(
+          "article",
+          { className: `certificate ${one.status}` },
+          element(
+            "p",
+            {},
+            element("span", { className: `badge ${one.status}` }, one.status),
+            ` ${plural(one.members.length, "arm")}`,
+          ),
+          this.members(one.members),
+          element(
+            "dl",
+            { className: "facts" },
+            fact("Gap, at least", number(one.gap[0])),
+            fact("Rest, at most", number(one.rest[1])),
+            fact("Largest ε confirmed", one.epsilon === null ? "any" : one.epsilon > 0 ? number(one.epsilon) : "none yet"),
+          ),
+        ),
+      );
+    }
+    const more = shown.length - MOST_CERTIFICATES;
+    if (more > 0) parts.push(element("p", { className: "soft" }, `${count(more)} more are in the result.`));
+    byId("declared").replaceChildren(...parts);
+  }
+
+  /** A list of arms, each a button that shows it in the chart. */
+  members(arms) {
+    const items = arms.slice(0, MOST_MEMBERS).map((arm) => {
+      const button = element("button", { type: "button", className: "arm" }, String(this.view.names[arm]));
+      button.addEventListener("click", () => this.chart.select(arm));
+      return element("li", {}, button);
+    });
+    const more = arms.length - MOST_MEMBERS;
+    if (more > 0) items.push(element("li", { className: "soft" }, `and ${count(more)} more`));
+    return element("ul", { className: "members" }, ...items);
+  }
+
+  showErrors() {
+    const { errors, names } = this.view;
+    byId("errors").hidden = errors.length === 0;
+    byId("errors").querySelector("ul").replaceChildren(
+      ...errors.map(({ arm, error }) =>
+        element("li", {}, element("strong", {}, String(names[arm])), `: ${error}`),
+      ),
+    );
+  }
+
+  showParameters() {
+    const written = (value) => {
+      if (typeof value === "boolean") return value ? "yes" : "no";
+      if (value === null || typeof value !== "object") return String(value);
+      const parts = Object.entries(value).filter(([, part]) => part !== null);
+      return parts
+        .map(([key, part]) => (key === "name" || key === "kind" ? part : `${key} ${written(part)}`))
+        .join(", ");
+    };
+    byId("parameters").querySelector("dl").replaceChildren(
+      ...Object.entries(this.view.provenance)
+        .filter(([, value]) => value !== null && value !== "")
+        .flatMap(([key, value]) => [
+          element("dt", {}, PARAMETERS[key] ?? key.replaceAll("_", " ")),
+          element("dd", {}, written(value)),
+        ]),
+    );
+  }
+
+  /** The table is for reading with a screen reader, or without a picture; made only if open. */
+  fillTable() {
+    if (!byId("table").open || this.view === null) return;
+    const { view } = this;
+    const pages = Math.ceil(view.arms / PAGE);
+    this.page = Math.min(Math.max(this.page, 0), pages - 1);
+    const first = this.page * PAGE;
+    const byRank = new Int32Array(view.arms);
+    view.rank.forEach((rank, arm) => (byRank[rank - 1] = arm));
+    const cell = (text) => element("td", { className: "number" }, text);
+    const write = writerOf(view);
+    const rows = [...byRank.slice(first, first + PAGE)].map((arm) =>
+      element(
+        "tr",
+        { className: view.statuses[arm] },
+        cell(count(view.rank[arm])),
+        element("th", { scope: "row" }, String(view.names[arm])),
+        cell(count(view.counts[arm])),
+        cell(write(view.means[arm])),
+        cell(write(view.low[arm])),
+        cell(write(view.high[arm])),
+        element("td", {}, view.statuses[arm]),
+      ),
+    );
+    byId("table").querySelector("tbody").replaceChildren(...rows);
+    byId("table").querySelector(".pages").hidden = pages === 1;
+    const last = Math.min(first + PAGE, view.arms);
+    byId("page-of").textContent = `${count(first + 1)} to ${count(last)} of ${count(view.arms)}`;
+    byId("earlier").disabled = this.page === 0;
+    byId("later").disabled = this.page === pages - 1;
+  }
+
+  turn(by) {
+    this.page += by;
+    this.fillTable();
+  }
+
+  /** Say what is known of the chosen arm. */
+  read(arm) {
+    const text = arm === null ? "" : `${this.view.names[arm]}: ${describe(this.view, arm)}`;
+    const matches = this.found === null ? "" : `${plural(this.found, "arm")} found. `;
+    const line = byId("reading");
+    if (line.textContent !== matches + text) line.textContent = matches + text;
+  }
+
+  /** Choose the first arm whose name holds the words sought, or the next one. */
+  find(step) {
+    const words = byId("find").value.trim().toLowerCase();
+    this.found = null;
+    if (words === "" || this.view === null) return this.chart.select(null);
+    const names = this.view.names;
+    const found = this.chart.order.filter((arm) => String(names[arm]).toLowerCase().includes(words));
+    this.found = found.length;
+    const at = found.indexOf(this.chart.selected);
+    const next = at < 0 ? 0 : (at + step + found.length) % found.length;
+    this.chart.select(found[next] ?? null);
+  }
+
+  toggleZoom() {
+    const readable = !this.chart.readable;
+    byId("zoom").setAttribute("aria-pressed", String(readable));
+    this.chart.setReadable(readable);
+  }
+
+  async togglePause() {
+    const button = byId("pause");
+    const action = this.view.status === "paused" ? "resume" : "pause";
+    button.disabled = true;
+    try {
+      const row = await json(`${pathOf(this.name)}/${action}`, { method: "POST" });
+      this.fill({ ...this.view, ...row });
+      say(byId("trouble"), null);
+    } catch (error) {
+      button.disabled = false;
+      if (error instanceof Refused && error.status === 401) this.onError(error);
+      else say(byId("trouble"), error.message);
+    }
+  }
+
+  /** A link cannot send a token: then the file is fetched first. */
+  async download(event, link) {
+    if (!hasToken()) return;
+    event.preventDefault();
+    try {
+      const answer = await request(link.getAttribute("href"));
+      const address = URL.createObjectURL(await answer.blob());
+      element("a", { href: address, download: `${this.name}.${link.dataset.file}` }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    } catch (error) {
+      say(byId("trouble"), error.message);
+    }
+  }
+}
+
+/** A name and its value in a list of facts, with a remark. */
+function fact(name, value, note) {
+  const description = element("dd", {}, value);
+  if (note !== undefined) description.append(element("div", { className: "note" }, note));
+  return element("div", {}, element("dt", {}, name), description);
+}
