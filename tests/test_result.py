@@ -123,6 +123,6 @@ def test_summaries():
     assert search.result().summary == "Not done: 0 of 10 arms set apart so far, after 0 pulls."
     budget = oddarm.simulate(MEANS, max_pulls=20)
     assert budget.summary == "The budget ended first: 0 of 10 arms set apart after 20 pulls."
-    paper = oddarm.simulate(MEANS, bound="paper")
+    paper = oddarm.simulate(MEANS, "gold", bound="paper")
     assert "which is not proved" in paper.summary
     assert repr(paper).startswith("<Result ranked: outliers ['j'")

@@ -162,7 +162,7 @@ def test_local_sources_are_drawn_in_batches(serial):
     assert sum(calls.values()) < result.pulls / 3
     assert result.pulls < 1.1 * alone.pulls
     calls.clear()
-    oddarm.find(Counted(means), batch=2000, max_pulls=10_000)
+    oddarm.find(Counted(means), strategy="gold", batch=2000, max_pulls=10_000)
     assert sum(calls.values()) == 100
     assert serial.outliers == ["j"]
 
@@ -176,7 +176,7 @@ def test_batches_of_a_function():
             sizes.append(count)
             return super().job(arm, count)
 
-    result = oddarm.find(Sized(), batch=30, max_pulls=300)
+    result = oddarm.find(Sized(), strategy="gold", batch=30, max_pulls=300)
     assert result.pulls == 300
     assert sizes == [3] * 100
 
@@ -221,12 +221,12 @@ def test_pools_are_drawn_to_the_end(strategy, how, threads):
 
 def test_pool_totals_on_threads(threads):
     """Scored on threads, each pool's tally is the exact sum of its items."""
-    source = PoolSource(pools(60), score)
+    source = PoolSource(pools(9), score)
     tie = oddarm.find(source, strategy=oddarm.strategies.RR(k=2.4), max_outliers=1,
                       executor=threads)  # fmt: skip
-    full = tie.counts == 60
+    full = tie.counts == 9
     assert full.any()
-    assert np.allclose((tie.means * tie.counts)[full], np.array(pool_totals(60))[full])
+    assert np.allclose((tie.means * tie.counts)[full], np.array(pool_totals(9))[full])
 
 
 def test_failing_arms_are_set_aside(threads):

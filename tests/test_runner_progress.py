@@ -11,7 +11,7 @@ from oddarm.sources import RecordedSource
 
 def test_what_it_says():
     """Pulls, arms declared, the leading arms, and arms set aside."""
-    search = Search(NAMES)
+    search = Search(NAMES, "gold")
     assert describe(search) == "0 pulls · 0 declared"
     oddarm.resume(search, Indexed())
     assert describe(search).startswith("1,8")

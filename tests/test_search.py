@@ -105,6 +105,7 @@ def test_order_of_tells_does_not_matter_within_a_round():
 def test_saved_search_continues_identically(tmp_path, pulls, rewards, bound):
     """Saved at any pull and loaded, a search asks and ends as if it had never stopped."""
     options = {"rewards": rewards, "bound": bound, "epsilon": 5.0, "max_pulls": 6000}
+    options["strategy"] = "gold"  # the others: `oddarm.testing.check_strategy`
     whole = drive(Search(NAMES, **options), SimulatedArms(MEANS, rewards))
     arms = SimulatedArms(MEANS, rewards)
     search = drive(Search(NAMES, **options), arms, pulls)
@@ -149,7 +150,7 @@ def test_state_errors(tmp_path):
 @pytest.mark.parametrize(
     ("arms", "options", "words"),
     [
-        (NAMES, {"epsilon": 0.06}, "epsilon == 0.06, must be > e"),
+        (NAMES, {"strategy": "gold", "epsilon": 0.06}, "epsilon == 0.06, must be > e"),
         (NAMES, {"rho": 0.4}, "rho == 0.4, must be > 0.5"),
         (NAMES, {"delta": 1.5}, "delta == 1.5, must be > 0 and < 1"),
         (NAMES[:5], {}, "5 arms at rho == 0.9 leave room for 0.5 outliers"),
@@ -216,13 +217,13 @@ def test_an_empty_batch_is_nothing():
 
 def test_repr():
     """A search tells what it is."""
-    assert repr(Search(NAMES)) == "<Search gold: 10 arms, 0 pulls, running>"
+    assert repr(Search(NAMES)) == "<Search adaptive: 10 arms, 0 pulls, running>"
 
 
 def test_provenance_says_whether_delta_is_proved():
     """The result of a bound without proof says so."""
     assert Search(NAMES).result().provenance["delta_proved"] is True
-    paper = Search(NAMES, bound="paper").result().provenance
+    paper = Search(NAMES, "gold", bound="paper").result().provenance
     assert paper["delta_proved"] is False
     assert "approximation" in paper["delta_reason"]
 

@@ -90,7 +90,10 @@ def test_many_runs():
         (["simulate", "--config", "upper-7-5"], "KIND-N-EPSILON"),
         (["simulate", "0.1", "0.2", "0.3"], "leave room for 0.3 outliers"),
         (["simulate", "0.1", "0.2", "3", "--max-outliers", "1"], "mean 3, must be in [0, 1]"),
-        (["simulate", "--config", "upper-20-5", "--epsilon", "0.01"], "epsilon == 0.01"),
+        (
+            ["simulate", "--config", "upper-20-5", "--strategy", "gold", "--epsilon", "0.01"],
+            "epsilon == 0.01",
+        ),
         (["simulate", "--config", "upper-20-5", "--bound", "x"], "bound == 'x'"),
         (["simulate", "--config", "upper-20-5", "--plot", "out.doc"], "must end in .png"),
         (["simulate", "--file", "missing.csv"], "missing.csv: No such file"),

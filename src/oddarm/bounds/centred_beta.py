@@ -47,7 +47,7 @@ class CentredBeta(Bound):
     Example:
         >>> bound = CentredBeta(alpha=0.005)
         >>> [round(end, 4) for end in bound.bounds_for(300, 1000)]
-        [0.2487, 0.3552]
+        [0.2439, 0.3604]
     """
 
     alpha: float

@@ -20,7 +20,7 @@ from oddarm.strategies.base import Certificate, Floats, Run, Setting, Strategy
 __all__ = ["Adaptive", "AdaptiveRun"]
 
 FIRST = 5
-"""Pulls of every arm in the first round."""
+"""Pulls of every arm before anything is planned."""
 STEP = 0.1
 """The most by which a round raises an arm's pulls: then there is more to plan by."""
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -137,10 +137,12 @@ class AdaptiveRun(Run):
         return self._bound
 
     def interval_ends(self) -> tuple[Floats, Floats]:
-        """Return the ends of all arms' intervals, over all times so far."""
-        if self.verdict == "running":
-            self._refresh()
-        return self.low.copy(), self.high.copy()
+        """Return the intervals that decide, up to date; looking at them changes nothing."""
+        low, high = self.low.copy(), self.high.copy()
+        if self.verdict == "running" and self.dirty.any():
+            arms = np.flatnonzero(self.dirty)
+            low[arms], high[arms] = self._narrowed(arms)
+        return low, high
 
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the round; begin another if it is used up, or `limit` wants more."""
@@ -184,20 +186,21 @@ class AdaptiveRun(Run):
         self.asked[:] = self.tally.counts
         self._settle()
 
-    def _refresh(self) -> None:
-        """Bring the intervals up to date."""
-        arms = np.flatnonzero(self.dirty)
-        if not len(arms):
-            return
-        seen = self.tally.take(arms.tolist())
-        low, high = self._bound.interval(seen)
+    def _narrowed(self, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return the intervals of some arms by all that was told."""
+        low, high = self._bound.interval(self.tally.take(arms.tolist()))
         # Crossed ends mean that an interval has failed, which has probability at most δ/n; the
         # latest one alone then lets the search end.
         both = np.maximum(low, self.low[arms]), np.minimum(high, self.high[arms])
         failed = both[0] > both[1]
-        self.low[arms] = np.where(failed, low, both[0])
-        self.high[arms] = np.where(failed, high, both[1])
-        self.means[arms] = np.clip(seen.means, self.low[arms], self.high[arms])
+        return np.where(failed, low, both[0]), np.where(failed, high, both[1])
+
+    def _refresh(self) -> None:
+        """Bring the intervals up to date."""
+        arms = np.flatnonzero(self.dirty)
+        self.low[arms], self.high[arms] = self._narrowed(arms)
+        means = self.tally.totals[arms] / self.tally.counts[arms]
+        self.means[arms] = np.clip(means, self.low[arms], self.high[arms])
         self.dirty[:] = False
 
     def _settle(self) -> None:
@@ -297,7 +300,10 @@ class AdaptiveRun(Run):
     def _fill_quota(self, asked: NDArray[np.int64]) -> None:
         """Fill the quota of the next round, given how often each arm has been asked for."""
         pools = self.tally.pools
-        self.quota[:] = np.maximum(FIRST - asked, 0)
+        # First every arm once, then again, …
+        open_ = asked if pools is None else asked[asked < pools]
+        level = min(int(open_.min(initial=FIRST)) + 1, FIRST)
+        self.quota[:] = np.maximum(level - asked, 0)
         if pools is not None:
             np.minimum(self.quota, pools - asked, out=self.quota)
         if self.quota.any() or not self.ready:
