@@ -25,7 +25,7 @@ from oddarm.errors import (
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Rewards, as_rewards
-from oddarm.strategies import Run, Setting, Status, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -39,7 +39,8 @@ class Search:
 
     Args:
         arms: The names of the arms (hashable, distinct), or their number.
-        strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your own.
+        strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your
+            own.
         epsilon: How much wider the gap around a group is than any gap among the others.
         rho: The least share of arms that are normal; default 0.9.
         max_outliers: The most arms that may be outliers, in place of `rho`.
@@ -143,8 +144,11 @@ class Search:
         most, left = self._most(limit)
         if left == 0:
             return []
+        arms = self.run.ask(most)
+        if left is not None:
+            arms = arms[:left]
         names = self._live_names
-        return [names[i] for i in self.run.ask(most)[:left]]
+        return [names[i] for i in arms]
 
     def ask_indices(self, limit: int | None = None) -> NDArray[np.intp]:
         """Return the same as an array of positions in `names`, for callers with many arms.
@@ -173,10 +177,10 @@ class Search:
             most = whole_number("limit", limit, 1)
         if self.run.verdict != "running":
             return most, 0
-        left = self._left()
-        if left is not None and most is not None and most > left:
-            most = left
-        return most, left
+        if self.max_pulls is None:
+            return most, None
+        left = max(self.max_pulls - self.tally.pulls, 0)
+        return left if most is not None and most > left else most, left
 
     def tell(self, arm: Hashable, reward: ArrayLike) -> None:
         """Report one reward of an arm, or an array of several.
@@ -191,13 +195,12 @@ class Search:
         """
         index = self._index_of(arm)
         run, tally = self.run, self.tally
-        decided = self.done
-        if (
-            (type(reward) is int or type(reward) is float)
-            and self._live is None
-            and self.rewards.allows(reward)
-        ):
-            tally.add_one(index, reward)
+        decided = run.verdict != "running" or (
+            self.max_pulls is not None and tally.pulls >= self.max_pulls
+        )
+        plain = type(reward) is int or type(reward) is float
+        if plain and self._live is None and self.rewards.allows(reward):  # type: ignore[arg-type]
+            tally.add_one(index, reward)  # type: ignore[arg-type]
             if not decided:
                 run.update(index)
             return
@@ -293,7 +296,7 @@ class Search:
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        low, high = self.run.ends()
+        low, high = self.run.interval_ends()
         if self._aside:
             (low, high), ends = self.run.bound.interval(self.tally), (low, high)
             low[self._live], high[self._live] = ends
@@ -465,7 +468,7 @@ class Search:
 
     def _index_of(self, arm: Hashable) -> int:
         if self._index is None:
-            if type(arm) is int and 0 <= arm < self.n:
+            if type(arm) is int and 0 <= arm < self.n:  # nearly always
                 return arm
             try:
                 index = int(operator.index(arm))  # type: ignore[arg-type]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, Literal, overload
 
@@ -67,7 +69,7 @@ def simulate(
         means: The means, as a sequence or as a mapping from arm to mean.
         strategy: As for `Search`.
         seed: Any whole number ≥ 0; run k uses seed + k.
-        runs: How many runs; None for one.
+        runs: How many runs; None for one. They share the cores, unless there is a `progress`.
         progress: Called with the search now and then.
         shape: "bernoulli" to draw 0/1 rewards whatever the declared model is.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
@@ -86,7 +88,16 @@ def simulate(
         return _simulate(means, strategy, seed, progress, shape, options)
     if runs < 1:
         raise ParameterError(f"runs == {runs!r}, must be >= 1.")
-    return [_simulate(means, strategy, seed + k, progress, shape, options) for k in range(runs)]
+
+    def run(k: int) -> Result:
+        return _simulate(means, strategy, seed + k, progress, shape, options)
+
+    first = run(0)  # compiles what is to be compiled
+    if runs == 1 or progress is not None:
+        return [first, *map(run, range(1, runs))]
+    # Compiled loops let other threads run; the results come in the order of the seeds.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [first, *pool.map(run, range(1, runs))]
 
 
 def _simulate(

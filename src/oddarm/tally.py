@@ -28,6 +28,7 @@ class Tally:
         pools: Size of each arm's finite pool, or None.
         drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
             see `bounds.pool_bernstein`.
+        plain: Whether counts and totals are all there is.
     """
 
     def __init__(self, n: int, rewards: Rewards) -> None:
@@ -44,6 +45,8 @@ class Tally:
                 self.scatter = np.zeros(n)
             else:
                 self.drawn = np.zeros((5, n))
+
+        self.plain = self.pools is None and self.scatter is None
 
     @property
     def means(self) -> Floats:
@@ -69,7 +72,7 @@ class Tally:
 
     def add_one(self, arm: int, reward: float) -> None:
         """Count one checked reward; quicker than `add`."""
-        if self.pools is not None or self.scatter is not None:
+        if not self.plain:
             self.add(arm, np.array([reward], dtype=np.float64))
             return
         counts, totals = self.counts, self.totals
@@ -79,7 +82,7 @@ class Tally:
 
     def add_many(self, arms: NDArray[np.intp], rewards: Floats) -> None:
         """Count checked rewards of many arms; those of one arm in the order given."""
-        if self.pools is None and self.scatter is None:
+        if self.plain:
             np.add.at(self.totals, arms, rewards)
             self.counts += np.bincount(arms, minlength=len(self.counts))
             self.pulls += len(arms)
@@ -112,6 +115,7 @@ class Tally:
         part.scatter = None if self.scatter is None else self.scatter[index]
         part.pools = None if self.pools is None else self.pools[index]
         part.drawn = None if self.drawn is None else self.drawn[:, index]
+        part.plain = self.plain
         return part
 
     def _check_pool(self, arm: int, rewards: int) -> None:

@@ -19,6 +19,7 @@ from numba import njit
 
 from oddarm.bounds import NormalMixture, PaperBounded, numerics
 from oddarm.kernels.streams import draw
+from oddarm.kernels.sweeps import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -39,22 +40,24 @@ SAFE = 1.0 - 1e-12
 
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
-    """Return whether the compiled loop can go on from here: a graph, and arms pulled in turn."""
+    """Return whether the compiled loop can go on from here: arms pulled in turn."""
     counts = run.tally.counts
-    return (
-        arms.zero_one
-        and run.graph is not None
-        and not run.fresh
-        and run.in_turn
-        and bool((arms.drawn == counts).all())
-        and (run.radius.grows or bool(((run.judged == counts) | run.terminal).all()))
-    )
+    if not arms.zero_one or not run.in_turn or (arms.drawn != counts).any():
+        return False
+    if run.graph is None:
+        return True
+    judged = run.radius.grows or bool(((run.judged == counts) | run.terminal).all())
+    return not run.fresh and judged
 
 
 def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
-    assert run.graph is not None
     tally = run.tally
+    while run.graph is None and tally.pulls < stop_at:
+        finish_sweep(run, arms, stop_at)
+        run.update(run.setting.n - 1)
+    if run.graph is None or run.fresh or run.verdict != "running":
+        return
     kind, r, level = AGRESTI, 0.0, 0.0
     if isinstance(run.radius, NormalMixture):
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
@@ -100,7 +103,7 @@ def _unit(pulls: int, rule: Any) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _radius(count: float, total: float, unit: float, rule: Any) -> float:
+def _radius(count: Any, total: Any, unit: Any, rule: Any) -> Any:
     """Return the radius of an arm, bit for bit that of `NormalMixture` or as printed."""
     kind, sigma, r, level, _, _ = rule
     if kind == PER_PULL:
@@ -267,7 +270,7 @@ def _near(row: Any, least: Any, most: Any, low: float, high: float) -> bool:
     for x in range(len(row)):
         apart = np.int32(low < most[x]) | np.int32(least[x] < high)
         found += np.int32(row[x]) & apart
-    return found > 0
+    return bool(found > 0)
 
 
 @njit(cache=True, nogil=True)

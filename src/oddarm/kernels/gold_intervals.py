@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from oddarm.kernels.streams import draw
+from oddarm.kernels.sweeps import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -28,23 +29,22 @@ def fits(run: GoldIntervalRun, arms: SimulatedArms) -> bool:
 
 def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
-    tally, n = run.tally, run.setting.n
+    tally = run.tally
     while run.verdict == "running" and tally.pulls < stop_at:
-        in_play = np.flatnonzero(run.stage == 0)
-        rest = in_play[in_play >= run.position]
-        rest = rest if len(rest) else in_play
-        rounds = (stop_at - tally.pulls) // len(in_play)
-        drawn = tally.counts, tally.totals, arms.means, arms.starts, arms.increments
-        if run.cover is None or not rounds or len(rest) < len(in_play):
-            rest = rest[: stop_at - tally.pulls]
-            _pull(rest, *drawn)
-            tally.pulls += len(rest)
-            run.position = (int(rest[-1]) + 1) % n
+        rest = run.rest_of_sweep()
+        in_play = run.setting.n - int(np.count_nonzero(run.stage))
+        rounds = (stop_at - tally.pulls) // in_play
+        if run.cover is None or not rounds or len(rest) < in_play:
+            finish_sweep(run, arms, stop_at)
             run.update_many(rest)
             continue
         made, holds = _sweep(
-            in_play,
-            *drawn,
+            rest,
+            tally.counts,
+            tally.totals,
+            arms.means,
+            arms.starts,
+            arms.increments,
             run.low,
             run.high,
             run.cover.arms,
@@ -55,20 +55,12 @@ def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
             run.radius.r,
             -2.0 * math.log(run.radius.alpha),
         )
-        tally.pulls += made * len(in_play)
-        run.position = (int(in_play[-1]) + 1) % n
-        run.judged(int(tally.counts[in_play[0]]))
+        tally.pulls += made * in_play
+        run.position = (int(rest[-1]) + 1) % run.setting.n
+        run.judged(int(tally.counts[rest[0]]))
         if not holds:
             run.split()
     arms.drawn[:] = tally.counts
-
-
-@njit(cache=True, nogil=True)
-def _pull(arms: Any, counts: Any, totals: Any, means: Any, starts: Any, increments: Any) -> None:
-    """Pull arms once each."""
-    for i in arms:
-        counts[i] += 1
-        totals[i] += draw(starts[i], increments[i], counts[i], means[i])
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})

@@ -38,7 +38,9 @@ def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
     )
     counts = run.tally.counts
     waiting = bool((run.asked != counts).any())
-    return known and run.ready and not waiting and not run.queue and bool((arms.drawn == counts).all())
+    return (
+        known and run.ready and not waiting and not run.queue and bool((arms.drawn == counts).all())
+    )
 
 
 def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
@@ -91,7 +93,7 @@ def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
         run.finish(run.decided())
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _advance(
     kind: int,
     weighted: bool,
@@ -212,13 +214,13 @@ def _advance(
     return position, pulls, over
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, nogil=True, inline="always")
 def _reach(kind: int, unit: float, count: int, radius: float) -> float:
     """Return the radius of an arm as printed."""
     return unit / math.sqrt(count) if kind == HOEFFDING else radius
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, nogil=True, inline="always")
 def _meet(
     kind: int, y: float, reach: float, low: float, high: float, theta: float, width: float
 ) -> bool:

@@ -116,7 +116,7 @@ class Run(ABC):
         for arm in np.flatnonzero(self.tally.counts).tolist():
             self.update(arm)
 
-    def ends(self) -> tuple[Floats, Floats]:
+    def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the ends of all arms' intervals, those that decide."""
         return self.bound.interval(self.tally)
 

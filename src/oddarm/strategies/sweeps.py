@@ -64,6 +64,12 @@ class SweepRun(Run):
         before = self.tally.counts[in_play] - (in_play < self.position)
         return bool((before == before[0]).all())
 
+    def rest_of_sweep(self) -> NDArray[np.intp]:
+        """Return the arms that are left of the sweep; all in play if it is over."""
+        in_play = np.flatnonzero(self.stage == 0)
+        rest = in_play[np.searchsorted(in_play, self.position) :]
+        return rest if len(rest) else in_play
+
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the sweep over the arms in play, in the given order."""
         if limit != 1:
@@ -82,11 +88,12 @@ class SweepRun(Run):
         """The same, as an array."""
         if self.verdict != "running":
             return np.empty(0, dtype=np.intp)
+        if limit is None:
+            rest = self.rest_of_sweep()
+            self.position = 0
+            return rest
         in_play = np.flatnonzero(self.stage == 0)
         first = int(np.searchsorted(in_play, self.position))
-        if limit is None:
-            self.position = 0
-            return in_play[first:] if first < len(in_play) else in_play
         arms = in_play[(first + np.arange(limit)) % len(in_play)]
         self.position = (int(arms[-1]) + 1) % self.setting.n
         return np.asarray(arms)
