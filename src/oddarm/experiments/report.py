@@ -107,7 +107,7 @@ def _summary(cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
     if capped:
         sentences.append(
             f"In {capped:,} cells runs reached the cap on pulls; their pulls are lower bounds, and "
-            "such a run counts as correct only if its answer at that moment is."
+            "such a run does not count as correct, whatever its ranking at that moment."
         )
     return " ".join(sentences)
 
