@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,28 +78,35 @@ def checks(
     runs: int = 500, seeds: int = 20, sizes: tuple[int, ...] = (20, 50, 100, 200)
 ) -> Iterator[Check | Line]:
     """Yield costs and error rates: `seeds` runs for a cost and `runs` for an error rate."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=_warm_up) as pool:
+        yield from measure(pool, runs, seeds, sizes)
+
+
+def measure(
+    pool: Executor, runs: int, seeds: int, sizes: tuple[int, ...]
+) -> Iterator[Check | Line]:
+    """Yield the same, with the runs spread over the workers of a pool."""
     small = tuple(n for n in sizes if n <= 50)
-    with ProcessPoolExecutor(initializer=_warm_up) as pool:
-        yield from costs(pool, seeds, sizes)
-        yield from fewer_outliers(pool, seeds, small)
-        yield from both_sides(pool, seeds, sizes)
-        yield Line("")
-        yield Line("ranked: every group must rank first")
-        for n in small:
-            for epsilon in EPSILONS:
-                for kind in KINDS:
-                    cell = Cell(kind, n, epsilon)
-                    job = partial(ranks_wrongly, cell.means, epsilon, None)
-                    yield _error_rate(pool, str(cell), job, runs)
-        for name, (means, most) in ADVERSARIES.items():
-            job = partial(ranks_wrongly, means, 2.5, most)
-            yield _error_rate(pool, name, job, runs)
-        yield Line("")
-        yield Line("confirmed: whether there is a group, and which arms are its members")
-        for name, (means, most) in QUESTIONS.items():
-            for until in ("found", "confirmed"):
-                job = partial(answers_wrongly, means, most, until)
-                yield _error_rate(pool, f"{name}, {until}", job, runs)
+    yield from costs(pool, seeds, sizes)
+    yield from fewer_outliers(pool, seeds, small)
+    yield from both_sides(pool, seeds, sizes)
+    yield Line("")
+    yield Line("ranked: every group must rank first")
+    for n in small:
+        for epsilon in EPSILONS:
+            for kind in KINDS:
+                cell = Cell(kind, n, epsilon)
+                job = partial(ranks_wrongly, cell.means, epsilon, None)
+                yield _error_rate(pool, str(cell), job, runs)
+    for name, (means, most) in ADVERSARIES.items():
+        job = partial(ranks_wrongly, means, 2.5, most)
+        yield _error_rate(pool, name, job, runs)
+    yield Line("")
+    yield Line("confirmed: whether there is a group, and which arms are its members")
+    for name, (means, most) in QUESTIONS.items():
+        for until in ("found", "confirmed"):
+            job = partial(answers_wrongly, means, most, until)
+            yield _error_rate(pool, f"{name}, {until}", job, runs)
 
 
 def costs(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
@@ -332,7 +339,7 @@ def _geometric(values: Iterable[float]) -> float:
     return math.exp(float(np.mean(np.log(list(values)))))
 
 
-def _warm_up(*_: Any) -> None:
+def _warm_up() -> None:
     """Load the compiled code, so that its loading is not in the times."""
     for strategy, bound in (GOLD_PAPER, GOLD_ANYTIME, ADAPTIVE):
         oddarm.simulate([0.1, 0.12, 0.14, 0.9], strategy, bound=bound, max_outliers=1)

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds import Bernstein, BetaMixture, Bound, NormalMixture, PoolBernstein, PoolBeta
+from oddarm.bounds import (
+    Bernstein,
+    BetaMixture,
+    Bound,
+    CentredBeta,
+    NormalMixture,
+    PoolBernstein,
+    PoolBeta,
+)
 from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian
 from oddarm.tally import Tally
 from verification.report import Check
@@ -100,6 +108,8 @@ def checks(
         for prior in (0.5, 1.0):
             wrong = misses(BetaMixture(DELTA, prior), Bernoulli(), _blocks(coin, runs, times, 1), p)
             yield Check(f"Beta mixture (prior {prior:g}), p = {p:g}", int(wrong.sum()), runs, DELTA)
+        wrong = misses(CentredBeta(DELTA), Bernoulli(), _blocks(coin, runs, times, 1), p)
+        yield Check(f"centred Beta mixture, p = {p:g}", int(wrong.sum()), runs, DELTA)
         wrong = misses(
             NormalMixture(DELTA, 0.5, 0, 1), Bernoulli(), _blocks(coin, runs, times, 2), p
         )
