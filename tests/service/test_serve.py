@@ -15,6 +15,7 @@ import pytest
 from oddarm import create_study, open_study
 from oddarm.errors import MissingExtraError, OddarmError, ServiceError
 from oddarm.service import Client, server
+from serving import serving
 
 ARMS = ["ams", "fra", "lhr", "gru"]
 
@@ -30,22 +31,6 @@ def oddarm(*arguments, **options):
         check=False,
         **options,
     )
-
-
-@contextlib.contextmanager
-def serving(*arguments):
-    """Run `oddarm serve` on a free port; give the process and its URL."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "oddarm", "serve", "--port", "0", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process, process.stdout.readline().split()[-1]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_a_session(storage):

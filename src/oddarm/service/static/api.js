@@ -72,11 +72,27 @@ export function pause(milliseconds, signal) {
   });
 }
 
+/** Wait until the page is in sight, or the signal is aborted. */
+export function visible(signal) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      signal.removeEventListener("abort", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look);
+    look();
+  });
+}
+
 /**
  * Follow a study until it is deleted or the signal is aborted.
  *
  * Server-sent events are read by fetch, which can send the token. Where they do not come through,
- * the study is asked for every two seconds.
+ * the study is asked for every two seconds. A page out of sight lets go of its stream: browsers
+ * allow few connections to one server.
  *
  * @param {string} name The study.
  * @param {object} handlers change(row), deleted(), trouble(sentence),
@@ -86,6 +102,7 @@ export function pause(milliseconds, signal) {
 export async function follow(name, handlers, signal) {
   let streams = true;
   while (!signal.aborted) {
+    await visible(signal);
     try {
       if (streams) {
         streams = await readStream(name, handlers, signal);
@@ -109,6 +126,8 @@ export async function follow(name, handlers, signal) {
 async function readStream(name, handlers, signal) {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
+  const hide = () => document.hidden && stop.abort();
+  document.addEventListener("visibilitychange", hide);
   let heard = false;
   let timer = setTimeout(() => stop.abort(), FIRST_EVENT);
   try {
@@ -130,9 +149,11 @@ async function readStream(name, handlers, signal) {
     }
   } catch (error) {
     if (signal.aborted || error instanceof Refused) throw error;
+    if (document.hidden) return true;
     if (stop.signal.aborted && !heard) return false;
   } finally {
     clearTimeout(timer);
+    document.removeEventListener("visibilitychange", hide);
     stop.abort();
   }
   throw new Away("The stream of events ended.");

@@ -1,7 +1,7 @@
 /** The page: which part of it is shown, the token, and whether the service answers. */
 
 import { Refused, json, setToken, hasToken } from "./api.js";
-import { prepareForm, showStudies } from "./studies.js";
+import { prepareForm, showStudies } from "./list.js";
 import { StudyPage } from "./study.js";
 import { byId, say } from "./words.js";
 

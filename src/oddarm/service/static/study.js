@@ -49,7 +49,6 @@ export class StudyPage {
     for (const link of byId("downloads").querySelectorAll("a")) {
       link.addEventListener("click", (event) => this.download(event, link));
     }
-    document.addEventListener("visibilitychange", () => this.wake?.());
   }
 
   /** Show a study until the signal is aborted. */
@@ -84,7 +83,7 @@ export class StudyPage {
       this.wake?.();
     });
     while (!signal.aborted) {
-      if (stale && !document.hidden) {
+      if (stale) {
         stale = false;
         const began = performance.now();
         try {

@@ -1,6 +1,6 @@
 /** The list of studies, and the form that makes one. */
 
-import { Away, Refused, json, pause } from "./api.js";
+import { Away, Refused, json, pause, visible } from "./api.js";
 import { byId, count, element, moment, say } from "./words.js";
 
 const EVERY = 2_000;
@@ -19,6 +19,7 @@ const STOPS = {
  */
 export async function showStudies(onError, onState, signal) {
   while (!signal.aborted) {
+    await visible(signal);
     try {
       const rows = await json("studies", { signal });
       if (signal.aborted) return;

@@ -1,0 +1,422 @@
+"""The live page, in a real browser."""
+
+import json
+import os
+import random
+import statistics
+import threading
+from contextlib import contextmanager
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from chromium_browser import ChromiumMissingError, start_chromium
+from oddarm import Search
+from oddarm.service import Client
+from oddarm.store.catalog import create_in
+from oddarm.store.database import open_database
+from serving import serving
+
+TOKEN = "0123456789abcdef"
+RATES = {f"host-{i:02}": 0.05 for i in range(20)} | {"host-07": 0.9, "host-13": 0.95}
+PATIENCE = 30
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """A headless browser; tests skip without one."""
+    try:
+        driver = start_chromium(tmp_path_factory.mktemp("profile"))
+    except ChromiumMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """The path of the database behind the service."""
+    return tmp_path_factory.mktemp("studies") / "studies.db"
+
+
+@pytest.fixture(scope="module")
+def url(database):
+    """The address of a service without a token."""
+    with serving("--storage", database) as (_, address):
+        yield address
+
+
+class Page:
+    """What a person does with the page."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, address):
+        """Load a page anew."""
+        self.driver.get("about:blank")
+        self.driver.get(address)
+
+    def find(self, selector):
+        """Return the first element that a CSS selector names."""
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector):
+        """Return what an element shows, at one moment."""
+        script = "const e = document.querySelector(arguments[0]);"
+        script += "return e?.checkVisibility() ? e.innerText : ''"
+        return self.driver.execute_script(script, selector)
+
+    def wait(self, condition, what):
+        """Wait until something holds."""
+        WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(
+            lambda _: condition(), f"waited for {what}"
+        )
+
+    def wait_for(self, selector, words):
+        """Wait until an element shows some words."""
+        self.wait(lambda: words in self.text(selector), f"{words!r} in {selector}")
+
+    def create(self, name, arms, **fields):
+        """Fill in the form and send it."""
+        self.wait_for("#studies-title", "Studies")
+        self.find("#new-study").click()
+        self.wait(lambda: self.find("[name=epsilon]").get_attribute("value"), "the form's choices")
+        for key, value in {"name": name, "arms": arms, **fields}.items():
+            field = self.find(f"#create [name={key}]")
+            if field.tag_name != "select":
+                field.clear()
+            field.send_keys(value)
+        self.find("#create [type=submit]").click()
+
+    def picture(self):
+        """Return the canvas as data, to see whether it has changed."""
+        return self.driver.execute_script("return document.getElementById('chart').toDataURL()")
+
+    def pulls(self):
+        """Return the pulls that the page shows."""
+        return int(self.text("#facts dd").splitlines()[0].replace(",", ""))
+
+    def media(self, **features):
+        """Have the browser prefer, for instance, dark colours."""
+        values = [{"name": name.replace("_", "-"), "value": v} for name, v in features.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": values})
+
+    def errors(self):
+        """Return what the console complains of."""
+        return [
+            line["message"]
+            for line in self.driver.get_log("browser")
+            if line["level"] == "SEVERE" or "Security" in line["message"]
+        ]
+
+
+@pytest.fixture
+def page(chromium):
+    """The browser, with nothing left over from an earlier test."""
+    chromium.get_log("browser")
+    page = Page(chromium)
+    yield page
+    page.media()
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.get("about:blank")
+
+
+@contextmanager
+def worker(url, name, reward, limit, wait=0.02):
+    """Ask and tell in a thread until the study is done or the test is over."""
+    stop = threading.Event()
+    client = Client(url)
+
+    def work():
+        while not stop.is_set():
+            pulls, status = client.ask(name, limit)
+            if status == "done":
+                return
+            if pulls:
+                client.tell(name, {pull.id: reward(pull.arm) for pull in pulls})
+            stop.wait(wait)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_study_from_its_making_to_its_end(page, url):
+    """A study made in the form is watched to its end, paused and resumed on the way."""
+    rng = random.Random(1)
+    page.open(url)
+    page.create("latency", "\n".join(RATES), max_outliers="2", delta="0.05", until="found")
+    page.wait_for("#study-title", "latency")
+    page.wait_for("#connection", "live")
+    page.wait_for("#legend", "undecided (20)")
+    before = page.picture()
+    with worker(url, "latency", lambda arm: int(rng.random() < RATES[arm]), 20):
+        page.wait(lambda: page.pulls() > 100, "pulls")
+        page.wait(lambda: page.picture() != before, "another picture")
+        page.find("#pause").click()
+        page.wait_for("#status", "paused")
+        page.wait_for("#pause", "Resume")
+        assert Client(url).info("latency")["status"] == "paused"
+        assert Client(url).ask("latency", 5) == ([], "paused")
+        held = page.pulls()
+        page.find("#pause").click()
+        page.wait_for("#status", "running")
+        page.wait(lambda: page.pulls() > held, "more pulls")
+        page.wait_for("#status", "done")
+    page.wait_for("#summary", "2 of 20 arms stand apart, above the rest")
+    assert not page.find("#pause").is_displayed()
+    declared = page.text("#declared .members").split()
+    assert sorted(declared) == ["host-07", "host-13"]
+    certificate = page.text(".certificate.confirmed")
+    for words in ("Gap, at least", "Rest, at most", "Largest ε confirmed"):
+        assert words in certificate
+    assert "gap that is certain" in page.text("#legend")
+    assert page.pulls() == Client(url).info("latency")["pulls"]
+    assert "GOLD would take, at most" in page.text("#facts")
+    assert page.errors() == []
+
+
+FRAMES = """
+window.frames_seen = [];
+const step = (at) => {
+  if (window.frame_before) window.frames_seen.push(at - window.frame_before);
+  window.frame_before = at;
+  window.frame_request = requestAnimationFrame(step);
+};
+requestAnimationFrame(step);
+"""
+
+
+def test_two_thousand_arms(page, url, capsys):
+    """At 2,000 arms the picture follows the study; how long frames take is printed."""
+    page.open(url)
+    page.create("many", "2000", max_outliers="3", max_pulls="60000")
+    page.wait_for("#legend", "undecided (2,000)")
+    page.driver.execute_script(FRAMES)
+    pictures = set()
+    with worker(url, "many", lambda arm: int(arm in (5, 600, 1999)), 2000, wait=0.3):
+
+        def done():
+            pictures.add(page.picture())
+            return page.text("#status") == "done"
+
+        page.wait(done, "the end")
+    seen = page.driver.execute_script(
+        "cancelAnimationFrame(frame_request); return window.frames_seen"
+    )
+    with capsys.disabled():
+        middle, worst = statistics.median(seen), sorted(seen)[int(0.99 * len(seen))]
+        print(f"\n2,000 arms: a frame takes {middle:.1f} ms, 99 % take {worst:.1f} ms", end=" ")  # noqa: T201
+    assert len(pictures) >= 3
+    assert sorted(page.text("#declared .members").split()) == ["1999", "5", "600"]
+    page.find("#zoom").click()
+    page.find("#find").send_keys("1234")
+    page.wait_for("#reading", "1 arm found. 1234: mean 0.0")
+    assert page.driver.execute_script("return document.getElementById('scroll').scrollTop") > 0
+    page.find("#table summary").click()
+    page.wait_for("#page-of", "1 to 100 of 2,000")
+    page.find("#later").click()
+    page.wait_for("#page-of", "101 to 200 of 2,000")
+    assert len(page.driver.find_elements(By.CSS_SELECTOR, "#table tbody tr")) == 100
+    assert page.errors() == []
+
+
+def test_names_are_text(page, url):
+    """Names with markup, and the reasons of arms set aside, are shown as they are."""
+    bad = "<script>window.hacked = 1</script>"
+    image = '<img src="x" onerror="window.hacked = 2">'
+    page.open(url)
+    page.create("markup", f"{bad}\n{image}\nc\nd", max_outliers="1")
+    page.wait_for("#study-title", "markup")
+    for arm, rewards in ((bad, [1] * 500), (image, [0] * 500), ("c", [0] * 500), ("d", [0] * 500)):
+        Client(url).tell_arm("markup", arm, rewards, key=arm)
+    page.wait_for("#status", "done")
+    page.wait_for("#declared", bad)
+    page.find("#table summary").click()
+    page.wait_for("#table tbody", image)
+    page.find("#chart").send_keys(Keys.HOME)
+    page.wait_for("#reading", f"{bad}: mean 1.0")
+    assert bad in page.text("#tip")
+    assert page.driver.execute_script("return window.hacked") is None
+    assert page.errors() == []
+
+
+def test_arms_set_aside(page, url, database):
+    """An arm that was set aside is shown with its reason, and the others' gap is still marked."""
+    search = Search(["a", "b", "c", "d", "e"], max_outliers=1, strategy="gold")
+    for arm in "abcde":
+        search.tell(arm, 1)
+    search.set_aside("e", "<b>no route</b> to host")
+    opened = open_database(database, create=True)
+    create_in(opened, "aside", search)
+    opened.close()
+    page.open(f"{url}/#/study/aside")
+    page.wait_for("#errors", "e: <b>no route</b> to host")
+    assert "set aside (1)" in page.text("#legend")
+    assert "widest gap between means" in page.text("#legend")
+    assert page.errors() == []
+
+
+def test_the_keyboard_alone(page, url):
+    """Everything can be reached and read with the keyboard."""
+    client = Client(url)
+    client.create("keys", ["low", "middle", "high"], max_outliers=1)
+    for arm, rewards in (("low", [0, 0]), ("middle", [0, 1]), ("high", [1, 1])):
+        client.tell_arm("keys", arm, rewards, key=arm)
+    page.open(f"{url}/#/study/keys")
+    page.wait_for("#summary", "after 6 pulls")
+    focused = []
+    for _ in range(12):
+        page.driver.switch_to.active_element.send_keys(Keys.TAB)
+        focused.append(page.driver.switch_to.active_element)
+    names = [one.get_attribute("id") for one in focused]
+    assert names.index("pause") < names.index("find") < names.index("chart")
+    chart = focused[names.index("chart")]
+    chart.send_keys(Keys.HOME)
+    page.wait_for("#reading", "high: mean 1.0")
+    chart.send_keys(Keys.ARROW_DOWN)
+    page.wait_for("#reading", "middle: mean 0.5")
+    chart.send_keys(Keys.END, Keys.ARROW_UP, Keys.ARROW_DOWN)
+    page.wait_for("#reading", "low: mean 0.0")
+    chart.send_keys(Keys.ESCAPE)
+    page.wait(lambda: page.text("#reading") == "", "nothing chosen")
+    assert "3 arms by mean" in chart.get_attribute("aria-label")
+    focused[names.index("pause")].send_keys(Keys.ENTER)
+    page.wait_for("#status", "paused")
+    assert page.errors() == []
+
+
+def test_dark_and_narrow(page, url, tmp_path):
+    """In the dark and on a phone, nothing is cut off and colours follow."""
+    client = Client(url)
+    client.create("narrow", ["n" * 200, "b", "c"], max_outliers=1)
+    client.tell_arm("narrow", "b", [1, 0], key="b")
+    page.media(prefers_color_scheme="light", prefers_reduced_motion="reduce")
+    page.open(f"{url}/#/study/narrow")
+    page.wait_for("#summary", "after 2 pulls")
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    assert page.driver.execute_script(colour) == "rgb(255, 255, 255)"
+    bright = page.picture()
+    page.media(prefers_color_scheme="dark")
+    page.wait(lambda: page.picture() != bright, "a dark picture")
+    assert page.driver.execute_script(colour) == "rgb(20, 23, 26)"
+    narrow = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    size = "const c = document.getElementById('chart'); return [c.width, c.clientWidth]"
+    page.wait(lambda: page.driver.execute_script(size)[1] < 390, "a narrow picture")
+    wide, shown = page.driver.execute_script(size)
+    assert wide == 2 * shown
+    for address in (f"{url}/#/study/narrow", f"{url}/#/"):
+        page.driver.get(address)
+        page.wait(lambda: not page.find("#loading").is_displayed(), "the page")
+        overflow = "return document.documentElement.scrollWidth"
+        assert page.driver.execute_script(overflow) <= 390
+        assert page.driver.save_screenshot(str(tmp_path / "shot.png"))
+        assert (tmp_path / "shot.png").stat().st_size > 5000
+    assert page.errors() == []
+
+
+def test_a_token(page, tmp_path):
+    """With a token, the page asks for it, says when it is wrong, and keeps it for the tab."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    with serving("--storage", tmp_path / "s.db", "--token-file", file) as (_, url):
+        client = Client(url, TOKEN)
+        client.create("hidden", ["a", "b", "c"], max_outliers=1)
+        page.open(f"{url}/#/study/hidden")
+        page.wait_for("#token", "This service has a token")
+        field = page.find("#token input")
+        field.send_keys("fedcba9876543210", Keys.ENTER)
+        page.wait_for("#token-error", "The service refused this token.")
+        field.send_keys(TOKEN, Keys.ENTER)
+        page.wait_for("#summary", "after 0 pulls")
+        page.wait_for("#connection", "live")
+        client.tell_arm("hidden", "a", [1, 0], key="k")
+        page.wait_for("#summary", "after 2 pulls")
+        page.driver.refresh()
+        page.wait_for("#summary", "after 2 pulls")
+        folder = tmp_path / "files"
+        folder.mkdir()
+        page.driver.execute_cdp_cmd(
+            "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)}
+        )
+        page.find("#downloads a").click()
+        page.wait((folder / "hidden.jsonl").exists, "a download")
+        first, _ = (folder / "hidden.jsonl").read_text().splitlines()
+        assert json.loads(first)["arm"] == "a"
+        assert all("401" in message for message in page.errors())
+
+
+def test_the_service_goes_away(page, tmp_path):
+    """When the service dies the page says so, and goes on when it is back."""
+    storage = tmp_path / "s.db"
+    with serving("--storage", storage) as (_, url):
+        Client(url).create("demo", ["a", "b", "c"], max_outliers=1)
+        page.open(f"{url}/#/study/demo")
+        page.wait_for("#connection", "live")
+    page.wait_for("#connection", "disconnected, retrying")
+    assert page.text("#study-title") == "demo"
+    with serving("--storage", storage, port=int(url.rsplit(":", 1)[1])) as (_, url):
+        page.wait_for("#connection", "live")
+        Client(url).tell_arm("demo", "a", [1, 0], key="k")
+        page.wait_for("#summary", "after 2 pulls")
+    assert all("events" in message or "view" in message for message in page.errors())
+
+
+def test_events_that_do_not_come_through(page, url):
+    """Where a proxy holds back events, the page asks again and again."""
+    Client(url).create("polled", ["a", "b", "c"], max_outliers=1)
+    held = """
+        const real = window.fetch;
+        window.fetch = (path, options) => !path.endsWith("/events") ? real(path, options)
+            : new Promise((_, reject) => options.signal.addEventListener("abort", reject));
+    """
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": held})
+    try:
+        page.open(f"{url}/#/study/polled")
+        page.wait_for("#connection", "live, by polling")
+        Client(url).tell_arm("polled", "a", [1, 0], key="k")
+        page.wait_for("#summary", "after 2 pulls")
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    assert page.errors() == []
+
+
+def test_what_is_refused(page, url):
+    """What the service refuses is said in its words; a study that is not there, in the page's."""
+    Client(url).create("taken", 20)
+    page.open(url)
+    page.wait_for("#studies-table", "taken")
+    page.create("taken", "a\nb\nc", max_outliers="1")
+    page.wait_for("#create-error", "'taken'")
+    page.find("#create-cancel").click()
+    page.create("other", "a\nb\na", max_outliers="1")
+    page.wait_for("#create-error", "arm 'a' is named twice")
+    page.driver.get(f"{url}/#/study/nowhere")
+    page.wait_for("#failure", "There is no study “nowhere”")
+    page.find("#crumb a").click()
+    page.wait_for("#studies-table", "taken")
+    assert all("409" in line or "422" in line or "404" in line for line in page.errors())
+
+
+def test_the_browser_is_told_to_load_nothing_from_elsewhere(http):
+    """The page comes with a strict policy, keeps to it, and has no file missing."""
+    answer = http.get("/")
+    assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "style=" not in answer.text
+    assert "http://" not in answer.text
+    for file in ("main.js", "api.js", "chart.js", "list.js", "study.js", "words.js"):
+        script = http.get(f"/{file}")
+        assert script.headers["content-type"].startswith("text/javascript")
+        assert "innerHTML" not in script.text
+    assert http.get("/style.css").status_code == http.get("/icon.svg").status_code == 200
