@@ -11,11 +11,12 @@ from itertools import combinations, pairwise
 import numpy as np
 
 
-def rivals(low, high, declared, tau, most, side, begin, end):
+def rivals(low, high, declared, tau, room, side, begin, end):
     """Return all (x, e) between which a piece may lie that can leave out an arm of a block.
 
     The piece's gaps are longer than `tau`. Below it, arms that begin at x or before; above it,
-    arms that end at e or after; infinite ends if nothing lies there.
+    arms that end at e or after; infinite ends if nothing lies there. From one to `room` arms that
+    are not declared are inside.
     """
     found = set()
     arms = range(len(low))
@@ -33,7 +34,7 @@ def rivals(low, high, declared, tau, most, side, begin, end):
                 continue
             if e - x <= 2 * tau:
                 continue
-            if sum(low[i] > x and high[i] < e for i in arms) > most:
+            if sum(low[i] > x and high[i] < e and not declared[i] for i in arms) > room:
                 continue
             if not any(high[i] > x + tau and low[i] < e - tau and not declared[i] for i in arms):
                 continue

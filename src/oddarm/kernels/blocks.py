@@ -66,14 +66,14 @@ def find_piece(
     by_high: Any,
     declared: Any,
     tau: float,
-    most: int,
+    room: int,
     side: int,
     start: float,
 ) -> tuple[bool, float, float]:
     """Look for a block that may be a piece of a group whose gaps exceed `tau`.
 
     Its lower gap begins at a lower end x ≥ `start`; at least `side` arms can lie below it, at most
-    `most` arms must lie inside, and one that is not declared can.
+    `room` undeclared arms must lie inside, and one can.
 
     Returns:
         Whether there is one; x; and the upper end e at which its upper gap ends, infinite if
@@ -131,11 +131,11 @@ def find_piece(
         place = valid[upper]
         while entered < place:
             other = by_high[entered]
-            if low[other] > x:
+            if low[other] > x and not declared[other]:
                 inside[other] = True
                 forced += 1
             entered += 1
-        if forced <= most:
+        if forced <= room:
             return True, x, (np.inf if place == n else high[by_high[place]])
     return False, 0.0, 0.0
 
@@ -148,7 +148,7 @@ def find_rival(
     by_high: Any,
     declared: Any,
     tau: float,
-    most: int,
+    room: int,
     side: int,
     begin: float,
     end: float,
@@ -156,12 +156,12 @@ def find_rival(
     """Look for a piece with gaps above `tau` that can leave out an arm of a block.
 
     The block's arms have lower ends from `begin` on and upper ends up to `end`. With -inf and inf
-    for them any piece is a rival. A piece has a member that is not declared.
+    for them any piece is a rival. A piece has from one to `room` members that are not declared.
 
     Returns:
         Whether there is one; where its lower gap begins and where its upper gap ends.
     """
-    found, x, e = find_piece(low, high, by_low, by_high, declared, tau, most, side, begin)
+    found, x, e = find_piece(low, high, by_low, by_high, declared, tau, room, side, begin)
     if found:
         return True, x, e
     n = len(low)
@@ -173,7 +173,7 @@ def find_rival(
         mirror_by_low[k] = by_high[n - 1 - k]
         mirror_by_high[k] = by_low[n - 1 - k]
     found, x, e = find_piece(
-        mirror_low, mirror_high, mirror_by_low, mirror_by_high, declared, tau, most, side, -end
+        mirror_low, mirror_high, mirror_by_low, mirror_by_high, declared, tau, room, side, -end
     )
     return found, -e, -x
 
@@ -397,7 +397,7 @@ def _rule_out(
     x: float,
     e: float,
     tau: float,
-    most: int,
+    room: int,
     factors: Any,
     wanted: Any,
 ) -> float:
@@ -425,21 +425,21 @@ def _rule_out(
     if cost < best:
         best = cost
         copy(wanted, trial)
-    # The whole block is inside, or more arms than a group may have.
+    # The whole block is inside, or more new arms than a group may have.
     fits = np.empty(n)
     costs = np.empty(n)
-    missing = most + 1
+    missing = room + 1
     for arm in range(n):
         mean = means[arm]
         if now_low[arm] > x and now_high[arm] < e:
             fits[arm] = factors[arm]
             costs[arm] = np.inf
-            missing -= 1
+            missing -= not declared[arm]
         else:
             fits[arm] = factor_to_fit(
                 factors[arm], mean, mean - low[arm], high[arm] - mean, x + inset, e - inset
             )
-            costs[arm] = counts[arm] * (fits[arm] - factors[arm])
+            costs[arm] = np.inf if declared[arm] else counts[arm] * (fits[arm] - factors[arm])
     for arm in range(n):
         trial[arm] = fits[arm] if member[arm] else factors[arm]
     cost = extra_pulls(counts, factors, trial) if members else np.inf
@@ -475,7 +475,7 @@ def plan_cuts(
     last: int,
     gap: float,
     epsilon: float,
-    most: int,
+    room: int,
     side: int,
     factors: Any,
     budget: float,
@@ -515,7 +515,7 @@ def plan_cuts(
         if first == last:
             begin, end = -np.inf, np.inf
         found, x, e = find_rival(
-            now_low, now_high, order_low, order_high, declared, tau, most, side, begin, end
+            now_low, now_high, order_low, order_high, declared, tau, room, side, begin, end
         )
         if not found:
             return cost
@@ -532,7 +532,7 @@ def plan_cuts(
             x,
             e,
             tau,
-            most,
+            room,
             factors,
             wanted,
         )

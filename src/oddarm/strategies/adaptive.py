@@ -246,6 +246,7 @@ class AdaptiveRun(Run):
         from oddarm.kernels.blocks import best_block, best_cuts, find_rival
 
         declared = self.stages > 0
+        room = self.most - int(declared.sum())
         intervals = self.low, self.high, self.by_low, self.by_high, declared
         for enough in (self.most, 0):  # first those that would end the search
             gap, first, last = best_block(
@@ -256,20 +257,19 @@ class AdaptiveRun(Run):
             block = self.by_low[first:last]
             begin, end = self.low[block].min(), self.high[block].max()
             tau = self.wider * gap
-            if find_rival(*intervals, tau, self.most, self.side, begin, end)[0]:
+            if find_rival(*intervals, tau, room, self.side, begin, end)[0]:
                 continue
             new = block[~declared[block]]
-            count = int(declared.sum()) + len(new)
-            if count <= self.most:
+            if len(new) <= room:
                 self.stages[new] = self.stages.max() + 1
                 self.when[new] = self.tally.pulls
-            if count >= self.most:  # the block completes the largest group, or none can hold it
+            if len(new) >= room:  # the block completes the largest group, or none can hold it
                 self.verdicts[0] = 1
             return True
         # A further group has at most so many new members that one of these gaps is inside it.
-        cuts = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
+        cuts = np.empty(room + 1, dtype=np.int64)
         gap = best_cuts(self.low, self.high, self.by_low, declared, cuts)
-        if not find_rival(*intervals, self.wider * gap, self.most, self.side, -np.inf, np.inf)[0]:
+        if not find_rival(*intervals, self.wider * gap, room, self.side, -np.inf, np.inf)[0]:
             self.verdicts[0] = 1
         return False
 
@@ -388,7 +388,7 @@ class AdaptiveRun(Run):
         from oddarm.kernels import blocks
 
         plan_cuts: Any = blocks.plan_cuts  # numba's stubs lose its arguments
-        problem = self.epsilon, self.most, self.side
+        problem = self.epsilon, self.most - int((self.stages > 0).sum()), self.side
         trial = np.empty_like(best)
 
         def better(at: int) -> bool:
