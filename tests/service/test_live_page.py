@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -218,6 +219,8 @@ def test_two_thousand_arms(page, url, capsys):
         print(f"\n2,000 arms: a frame takes {middle:.1f} ms, 99 % take {worst:.1f} ms", end=" ")  # noqa: T201
     assert len(pictures) >= 3
     assert sorted(page.text("#declared .members").split()) == ["1999", "5", "600"]
+    ActionChains(page.driver).move_to_element(page.find("#chart")).perform()
+    page.wait_for("#tip", "mean 0.0")
     page.find("#zoom").click()
     page.find("#find").send_keys("1234")
     page.wait_for("#reading", "1 arm found. 1234: mean 0.0")
@@ -401,6 +404,11 @@ def test_what_is_refused(page, url):
     page.find("#create-cancel").click()
     page.create("other", "a\nb\na", max_outliers="1")
     page.wait_for("#create-error", "arm 'a' is named twice")
+    page.find("#create-cancel").click()
+    page.create("ranged", "a\nb\nc", rewards="numbers in a range", low="2", high="8")
+    page.wait_for("#study-title", "ranged")
+    made = Client(url).result("ranged")["provenance"]
+    assert (made["rewards"]["minimum"], made["rewards"]["maximum"]) == (2, 8)
     page.driver.get(f"{url}/#/study/nowhere")
     page.wait_for("#failure", "There is no study “nowhere”")
     page.find("#crumb a").click()

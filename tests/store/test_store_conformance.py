@@ -157,6 +157,19 @@ def test_own_rewards_under_a_key(storage):
                 study.tell_arm("arm-2", 1, key=key)
 
 
+def test_when_it_was_last_asked_or_told(storage, clock):
+    """A study says when it last changed; before that, when it was made."""
+    with started(storage, clock) as study:
+        assert study.info().updated == study.info().created == clock.now
+        clock.now += 5
+        (pull,) = study.ask(1)
+        clock.now += 5
+        study.tell(pull.id, 1)
+        info = study.info()
+        assert (info.created, info.updated) == (clock.now - 10, clock.now)
+        assert list_studies(storage) == [info]
+
+
 def test_an_expired_pull_is_handed_out_again(storage, clock):
     """A pull that was not told in time goes to the next who asks, and a late reward is data."""
     with started(storage, clock) as study:

@@ -1,12 +1,14 @@
 /** The arms on a canvas: one row each, its interval on a common axis, its pulls beside it. */
 
-import { count } from "./words.js";
+import { count, element } from "./words.js";
 
 const TOP = 24; // room for the heads of the columns
 const BOTTOM = 34; // room for the axis
 const ROW = 20; // of an arm whose name can be read
 const NAMED = 11; // the least height of a row that has room for its name
 const TALLEST = 620;
+const SIDE = 8; // room to the right of the pulls
+const MOST_APART = 40; // with more arms outside the largest community, none gets more room
 const MOST_COMMUNITIES = 8; // with more, they are single arms, and shades say nothing
 
 /** Marks differ in form as well as in colour. */
@@ -14,7 +16,8 @@ export const STATUSES = ["outlier", "normal", "undecided", "failed"];
 
 export class Chart {
   /**
-   * @param {object} parts canvas, scroll (its scrolling box), room (as high as all rows), tip.
+   * @param {object} parts canvas, scroll (its scrolling box), room (as high as all rows),
+   *   pointed (laid over the row under the pointer), tip (what is known of its arm).
    * @param {(arm: number | null) => void} onSelect Called when the reader has chosen an arm.
    */
   constructor(parts, onSelect) {
@@ -55,6 +58,7 @@ export class Chart {
     this.most = Math.max(1, ...view.counts);
     this.shaded = Math.max(...view.community) < MOST_COMMUNITIES;
     this.spans = gapsOf(view);
+    this.apart = new Set([...view.outliers, ...outsiders(view)]);
     this.redraw();
   }
 
@@ -66,7 +70,7 @@ export class Chart {
   /** Choose an arm and bring it into sight; null lets go. */
   select(arm) {
     this.selected = arm;
-    if (arm !== null && this.readable) {
+    if (arm !== null && this.readable && this.tops) {
       const above = this.tops[this.place[arm]];
       const seen = this.scroll.clientHeight - TOP - BOTTOM;
       if (above < this.scroll.scrollTop) this.scroll.scrollTop = above;
@@ -87,7 +91,7 @@ export class Chart {
   hover(arm) {
     if (this.hovered === arm) return;
     this.hovered = arm;
-    this.redraw();
+    this.placeTip();
   }
 
   key(event) {
@@ -146,7 +150,7 @@ export class Chart {
     );
   }
 
-  /** Decide how high the rows are. Among many, declared arms get more room than others. */
+  /** Decide how high the rows are. Among many, arms apart and the chosen one get more room. */
   layOut() {
     const n = this.order.length;
     const all = n * ROW;
@@ -157,12 +161,13 @@ export class Chart {
     if (this.readable || this.fits) {
       for (let k = 0; k <= n; k += 1) this.tops[k] = k * ROW;
     } else {
-      const odd = this.view.outliers.length;
-      const wide = odd ? Math.min(16, seen / 2 / odd) : 0;
-      const rest = (seen - odd * wide) / Math.max(1, n - odd);
+      const roomy = new Set(this.apart);
+      if (this.selected !== null) roomy.add(this.selected);
+      const even = seen / n;
+      const wide = roomy.size ? Math.max(even, Math.min(16, seen / 2 / roomy.size)) : even;
+      const rest = (seen - roomy.size * wide) / Math.max(1, n - roomy.size);
       this.order.forEach((arm, k) => {
-        const own = this.view.statuses[arm] === "outlier" ? Math.max(wide, rest) : rest;
-        this.tops[k + 1] = this.tops[k] + own;
+        this.tops[k + 1] = this.tops[k] + (roomy.has(arm) ? wide : rest);
       });
     }
     this.scroll.style.height = `${this.height}px`;
@@ -190,7 +195,7 @@ export class Chart {
 
     this.names = Math.min(150, Math.max(64, this.width * 0.2));
     this.bars = Math.min(150, Math.max(56, this.width * 0.16));
-    const [left, right] = [this.names + 10, this.width - this.bars - 18];
+    const [left, right] = [this.names + 10, this.width - SIDE - this.bars - 18];
     this.axis = axisOf(this.view, left, right);
     const offset = this.scroll.scrollTop;
     const bottom = this.height - BOTTOM;
@@ -214,7 +219,7 @@ export class Chart {
     c.restore();
     c.fillStyle = colours.line;
     c.fillRect(0, bottom, this.width, 1);
-    this.placeTip(rows);
+    this.placeTip();
   }
 
   drawAxis(left, right, bottom) {
@@ -223,7 +228,7 @@ export class Chart {
     c.textAlign = "right";
     c.fillText("arm", this.names, TOP / 2);
     c.textAlign = "left";
-    c.fillText(right - left > 190 ? "mean, with its confidence interval" : "mean and interval", left, TOP / 2);
+    c.fillText(right - left > 215 ? "mean, with its confidence interval" : "mean and interval", left, TOP / 2);
     c.fillText("pulls", right + 18, TOP / 2);
     c.textAlign = "center";
     for (const tick of axis.ticks) {
@@ -234,7 +239,7 @@ export class Chart {
       c.fillText(axis.write(tick), x, bottom + 14);
     }
     c.textAlign = "right";
-    c.fillText(count(this.most), this.width - 2, bottom + 14);
+    c.fillText(count(this.most), this.width - SIDE, bottom + 14);
     c.textAlign = "left";
     c.fillText("0", right + 18, bottom + 14);
   }
@@ -260,20 +265,17 @@ export class Chart {
   drawChosen(rows) {
     const { context: c, colours } = this;
     for (const { arm, y, height } of rows) {
-      if (arm !== this.selected && arm !== this.hovered) continue;
-      const tall = Math.max(height, 3);
+      if (arm !== this.selected) continue;
       c.fillStyle = colours.mark;
-      c.fillRect(0, y - tall / 2, this.width, tall);
-      if (arm === this.selected) {
-        c.fillStyle = colours.accent;
-        c.fillRect(0, y - tall / 2, 3, tall);
-      }
+      c.fillRect(0, y - height / 2, this.width, height);
+      c.fillStyle = colours.accent;
+      c.fillRect(0, y - height / 2, 3, height);
     }
   }
 
   drawBars(rows) {
     const { context: c, colours, view } = this;
-    const left = this.width - this.bars;
+    const left = this.width - SIDE - this.bars;
     c.fillStyle = colours.bar;
     for (const { arm, y, height } of rows) {
       const thick = height >= NAMED ? 8 : Math.max(height, 0.5);
@@ -283,31 +285,37 @@ export class Chart {
 
   drawIntervals(rows) {
     const { context: c, view, axis } = this;
-    for (const status of ["failed", "normal", "undecided", "outlier"]) {
+    const layers = ["failed", "normal", "undecided", "outlier"].flatMap((status) => {
       const mine = rows.filter(({ arm }) => view.statuses[arm] === status);
-      for (const next of [0, 1]) {
-        c.fillStyle = c.strokeStyle = this.shades[status][next];
-        for (const { arm, y, height } of mine) {
-          const second = this.shaded && view.community[arm] % 2 === 1;
-          if (Number(second) !== next) continue;
-          const [from, to] = [axis.scale(view.low[arm]), axis.scale(view.high[arm], true)];
-          const thick = height >= NAMED ? 3 : height >= 3 ? 2 : 1;
-          c.globalAlpha = height >= 3 ? 1 : Math.max(0.08, 0.3 * height);
-          c.fillRect(from, y - thick / 2, Math.max(to - from, 1), thick);
-          c.globalAlpha = 1;
-          if (view.means[arm] !== null) {
-            const size = height >= NAMED ? 4.5 : height >= 3 ? 2.5 : 1.2;
-            drawMark(c, status, axis.scale(view.means[arm]), y, size);
-          }
-        }
+      const second = ({ arm }) => this.shaded && view.community[arm] % 2 === 1;
+      return [0, 1].map((next) => ({
+        status,
+        colour: this.shades[status][next],
+        mine: mine.filter((row) => Number(second(row)) === next),
+      }));
+    });
+    for (const { status, colour, mine } of layers) {
+      c.fillStyle = c.strokeStyle = colour;
+      for (const { arm, y, height } of mine) {
+        const [from, to] = [axis.scale(view.low[arm]), axis.scale(view.high[arm], true)];
+        const thick = height >= NAMED ? 3 : height >= 3 ? 2 : 1;
+        c.globalAlpha = height >= 3 ? 1 : Math.max(0.08, 0.3 * height);
+        c.fillRect(from, y - thick / 2, Math.max(to - from, 1), thick);
+      }
+      c.globalAlpha = 1;
+      for (const { arm, y, height } of mine) {
+        if (view.means[arm] === null) continue;
+        const x = axis.scale(view.means[arm]);
+        if (height < 3) c.fillRect(x - 1, y - 1, 2, 2);
+        else drawMark(c, status, x, y, height >= NAMED ? 4.5 : 2.5);
       }
     }
   }
 
   drawNames(rows) {
     const { context: c, colours, view } = this;
-    let used = [];
-    const written = (row) => {
+    const used = [];
+    const write = (row) => {
       if (used.some((y) => Math.abs(y - row.y) < NAMED)) return;
       used.push(row.y);
       const odd = view.statuses[row.arm] === "outlier";
@@ -316,13 +324,8 @@ export class Chart {
       c.fillText(this.shortened(String(view.names[row.arm])), this.names, row.y + 0.5);
     };
     c.textAlign = "right";
-    rows.filter(({ arm }) => arm === this.hovered || arm === this.selected).forEach(written);
-    rows.filter(({ arm }) => view.statuses[arm] === "outlier").forEach(written);
-    const tall = rows.filter(({ height }) => height >= NAMED);
-    if (this.readable || this.fits) {
-      used = [];
-      tall.forEach(written);
-    }
+    rows.filter(({ arm }) => arm === this.selected).forEach(write);
+    rows.filter(({ height }) => height >= NAMED).forEach(write);
   }
 
   shortened(text) {
@@ -333,25 +336,32 @@ export class Chart {
     return `${text.slice(0, cut)}…`;
   }
 
-  /** Put what is known of one arm beside its row. */
-  placeTip(rows) {
+  /** Put what is known of one arm beside its row; the canvas need not be drawn again for it. */
+  placeTip() {
+    const { view, tip, pointed } = this;
     const focused = document.activeElement === this.canvas ? this.selected : null;
     const arm = this.hovered ?? focused;
-    const row = rows.find((one) => one.arm === arm);
-    this.tip.hidden = row === undefined;
-    if (row === undefined) return;
-    const { view, tip } = this;
+    tip.hidden = pointed.hidden = true;
+    if (arm === null || view === null) return;
+    const place = this.place[arm];
+    const [top, below] = [this.tops[place], this.tops[place + 1]];
+    const y = TOP + (top + below) / 2 - this.scroll.scrollTop;
+    if (y < TOP || y > this.height - BOTTOM) return;
+    pointed.hidden = arm !== this.hovered;
+    pointed.style.top = `${y - Math.max(below - top, 3) / 2}px`;
+    pointed.style.height = `${Math.max(below - top, 3)}px`;
+    tip.hidden = false;
     tip.replaceChildren(
-      Object.assign(document.createElement("strong"), { textContent: String(view.names[arm]) }),
-      document.createElement("br"),
+      element("strong", {}, String(view.names[arm])),
+      element("br"),
       describe(view, arm),
     );
-    const above = row.y > this.height / 2;
+    const above = y > this.height / 2;
     const [left, right] = [this.names + 14, this.width - this.bars - tip.offsetWidth - 20];
     // On the side where its own interval is not.
     const far = this.axis.scale(this.middles[arm]) > this.width / 2 ? left : right;
     tip.style.left = `${Math.max(4, Math.min(far, this.width - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${above ? row.y - tip.offsetHeight - 12 : row.y + 14}px`;
+    tip.style.top = `${above ? y - tip.offsetHeight - 12 : y + 14}px`;
   }
 }
 
@@ -417,6 +427,15 @@ function gapsOf(view) {
     }
   }
   return found.length || view.gap === null ? found : [view.gap];
+}
+
+/** The arms outside the largest community, if they are few. */
+function outsiders(view) {
+  const sizes = new Map();
+  for (const k of view.community) sizes.set(k, (sizes.get(k) ?? 0) + 1);
+  const [largest] = [...sizes].reduce((a, b) => (b[1] > a[1] ? b : a));
+  const found = view.names.map((_, arm) => arm).filter((arm) => view.community[arm] !== largest);
+  return found.length <= MOST_APART ? found : [];
 }
 
 /** Return the axis: from value to x, and the places of its ticks. */

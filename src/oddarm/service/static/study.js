@@ -33,7 +33,7 @@ export class StudyPage {
   constructor(onError, onState) {
     this.onError = onError;
     this.onState = onState;
-    const parts = { canvas: "chart", scroll: "scroll", room: "room", tip: "tip" };
+    const parts = { canvas: "chart", scroll: "scroll", room: "room", pointed: "pointed", tip: "tip" };
     const found = Object.entries(parts).map(([part, id]) => [part, byId(id)]);
     this.chart = new Chart(Object.fromEntries(found), (arm) => this.read(arm));
     this.page = 0;
@@ -150,15 +150,15 @@ export class StudyPage {
     const { cost } = view;
     const against = (name, whole, without, note) =>
       whole === null
-        ? fact(name, without, note)
-        : fact(name, count(whole), `${number((100 * view.pulls) / whole, 2)} % used; ${note}`);
+        ? fact(name, without)
+        : fact(name, count(whole), `${number((100 * view.pulls) / whole, 2)} % of it so far${note}`);
     byId("facts").replaceChildren(
       fact("Pulls", count(view.pulls), `last ${moment(view.updated)}`),
-      fact("Pulls per second", rate === null ? "–" : number(rate, 2), "in the last seconds"),
+      fact("Pulls per second", rate === null ? "–" : rate < 10 ? number(rate, 2) : count(rate)),
       fact("Verdict", VERDICTS[view.verdict] ?? view.verdict, `strategy ${view.strategy}`),
-      against("Budget", cost.budget, "none", "most pulls"),
-      against("GOLD would take, at most", cost.gold, "not known", "by its theorem, for the means seen"),
-      against("A full scan would take", cost.full_scan, "no end", "every reward of every pool"),
+      against("Budget", cost.budget, "none", ""),
+      against("GOLD would take, at most", cost.gold, "not known", "; by its theorem, for the means seen"),
+      against("A full scan would take", cost.full_scan, "no end", "; every reward of every pool"),
     );
   }
 
@@ -170,8 +170,10 @@ export class StudyPage {
       const words = status === "failed" ? "set aside" : status;
       return element("li", {}, mark, `${words} (${count(counts[status])})`);
     });
-    if (this.chart.shaded && Math.max(...this.view.community) > 0) {
-      const mark = element("span", { className: "mark shades" });
+    for (const status of ["normal", "undecided"]) {
+      const mine = this.view.community.filter((_, arm) => this.view.statuses[arm] === status);
+      if (!this.chart.shaded || new Set(mine.map((k) => k % 2)).size < 2) continue;
+      const mark = element("span", { className: `mark shades ${status}` });
       items.push(element("li", {}, mark, "communities, by turns"));
     }
     const [gap] = this.chart.spans;
