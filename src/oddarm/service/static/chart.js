@@ -429,13 +429,21 @@ function gapsOf(view) {
   return found.length || view.gap === null ? found : [view.gap];
 }
 
-/** The arms outside the largest community, if they are few. */
+/** The arms outside the largest community, and those beyond the leading gap, if they are few. */
 function outsiders(view) {
   const sizes = new Map();
   for (const k of view.community) sizes.set(k, (sizes.get(k) ?? 0) + 1);
   const [largest] = [...sizes].reduce((a, b) => (b[1] > a[1] ? b : a));
-  const found = view.names.map((_, arm) => arm).filter((arm) => view.community[arm] !== largest);
-  return found.length <= MOST_APART ? found : [];
+  const few = (chosen) => {
+    const found = view.names.map((_, arm) => arm).filter(chosen);
+    return found.length <= MOST_APART ? found : [];
+  };
+  const { gap, means } = view;
+  return [
+    ...few((arm) => view.community[arm] !== largest),
+    ...(gap === null ? [] : few((arm) => means[arm] >= gap.to)),
+    ...(gap === null ? [] : few((arm) => means[arm] !== null && means[arm] <= gap.from)),
+  ];
 }
 
 /** Return the axis: from value to x, and the places of its ticks. */
