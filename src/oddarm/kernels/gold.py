@@ -35,6 +35,8 @@ BLOCK = 128
 """Sweeps drawn at once."""
 CHUNK = 64
 """Edges of a row that are looked at together."""
+NEVER = 2**62
+"""A time that does not come."""
 SAFE = 1.0 - 1e-12
 """What the radii are multiplied with where they only tell which pairs to follow."""
 
@@ -136,9 +138,11 @@ def _advance(
 ) -> Any:
     n = len(means)
     path = np.empty((n, BLOCK + 1))  # the mean of each arm before and after each pull of the block
-    radius = np.empty((n, BLOCK + 1))  # at most its radius then
+    table = np.empty(BLOCK + 2)  # radii by pulls, the Bernoulli radius at p = ½, where it is widest
+    share = np.ones(n)  # of that radius that an arm has at the least
     least = np.empty(n, np.float32)  # at most the lowest that ŷ + bβ comes to within the block
     most = np.empty(n, np.float32)  # at least the highest that ŷ - bβ comes to
+    apart = np.empty(BLOCK, np.bool_)
     turn = np.empty(n, np.int64)
     hub = np.zeros(n, np.int64)  # a neighbour that an arm had in common with one that it lost
     pairs = n * (n - 1) // 2
@@ -160,8 +164,8 @@ def _advance(
         sweeps = min(BLOCK, (stop_at - pulls + k - 1) // k)
         end = min(stop_at, pulls + sweeps * k)
         lowest, highest = _draw_block(
-            order, sweeps, counts, totals, means, starts, increments, path, radius, least, most,
-            b, _unit(pulls + 1, rule), rule,
+            order, sweeps, counts, totals, means, starts, increments, path, table, share, least,
+            most, b, _unit(pulls + 1, rule), rule,
         )  # fmt: skip
         parted = 0
         for i in range(n):
@@ -178,8 +182,9 @@ def _advance(
                         continue
                     first = i if turn[i] < turn[j] else j
                     time = _parting(
-                        first, i + j - first, turn, pulls, k, sweeps, counts, path, radius, b, rule
-                    )
+                        first, i + j - first, turn, pulls, k, sweeps, counts, path,
+                        counts[order[0]], table, share, apart, b, rule,
+                    )  # fmt: skip
                     if time <= end:
                         times[parted], ones[parted], others[parted] = time, i, j
                         parted += 1
@@ -216,24 +221,24 @@ def _draw_block(
     starts: Any,
     increments: Any,
     path: Any,
-    radius: Any,
+    table: Any,
+    share: Any,
     least: Any,
     most: Any,
     b: float,
     unit: float,
     rule: Any,
 ) -> Any:
-    """Draw the next rewards of every arm in play, and fill `path`, `radius`, `least` and `most`.
+    """Draw the next rewards of every arm in play, and fill in what is known of the block.
 
     Returns:
         The lowest of `least` and the highest of `most`.
     """
     lowest, highest = np.float32(np.inf), np.float32(-np.inf)
     sums = np.empty(sweeps + 1, np.int64)
-    by_pulls = np.empty(sweeps + 2)  # radii; the Bernoulli radius at p = ½, where it is widest
-    begin = min(counts[order[0]], counts[order[-1]])  # in turn, so that no arm has had less
+    begin = counts[order[0]]  # in turn, so that no arm has had less
     for s in range(sweeps + 2):
-        by_pulls[s] = _radius(begin + s, (begin + s) / 2, unit, rule) * SAFE
+        table[s] = _radius(begin + s, (begin + s) / 2, unit, rule)
     for i in order:
         start, increment, mean, count = starts[i], increments[i], means[i], counts[i]
         for s in range(sweeps):
@@ -241,21 +246,21 @@ def _draw_block(
         sums[0] = totals[i]
         for s in range(sweeps):
             sums[s + 1] += sums[s]
-        y, beta = path[i], radius[i]
+        y = path[i]
         for s in range(sweeps + 1):
             y[s] = sums[s] / (count + s)
-        share = 1.0
         if rule[0] == AGRESTI:
             off = 0.0  # the most that ŷ is off ½, hence p̃ less; it is drawn to ½ by z²/(m + z²)
             for s in range(sweeps + 1):
                 off = max(off, abs(y[s] - 0.5))
             off *= (count + sweeps) / (count + sweeps + unit * unit)
-            share = math.sqrt(max(1.0 - 4.0 * off * off, 0.0))
+            share[i] = math.sqrt(max(1.0 - 4.0 * off * off, 0.0))
+        wide = b * SAFE * share[i]
+        radii = table[count - begin :]
         low, high = np.inf, -np.inf
         for s in range(sweeps + 1):
-            beta[s] = share * by_pulls[count - begin + s]
-            low = min(low, y[s] + b * beta[s])
-            high = max(high, y[s] - b * beta[s])
+            low = min(low, y[s] + wide * radii[s])
+            high = max(high, y[s] - wide * radii[s])
         least[i] = low - 1e-5
         most[i] = high + 1e-5
         lowest = min(lowest, least[i])
@@ -283,33 +288,44 @@ def _parting(
     sweeps: int,
     counts: Any,
     path: Any,
-    radius: Any,
+    least: int,
+    table: Any,
+    share: Any,
+    apart: Any,
     b: float,
     rule: Any,
 ) -> int:
     """Return after which pull, of all, the distance of two arms outgrows their radii.
 
-    `first` is pulled before `second`. Far in the future if that does not happen in the block.
+    `first` is pulled before `second`, and `apart` is room for the work. NEVER if that does not
+    happen in the block.
     """
     y, z = path[first], path[second]
-    beta, gamma = radius[first], radius[second]
+    beta, gamma = table[counts[first] - least :], table[counts[second] - least :]
+    wide, large = b * SAFE * share[first], b * SAFE * share[second]
     found = np.int32(0)
     for s in range(sweeps):
-        found += np.int32(abs(y[s + 1] - z[s]) > b * (beta[s + 1] + gamma[s]))
-        found += np.int32(abs(y[s + 1] - z[s + 1]) > b * (beta[s + 1] + gamma[s + 1]))
-    if found > 0:
-        for s in range(2 * sweeps):  # even: after a pull of the first; odd: of the second
-            u, v = s // 2 + 1, (s + 1) // 2
-            if abs(y[u] - z[v]) <= b * (beta[u] + gamma[v]):
-                continue
-            time = pulls + s // 2 * k + (turn[second] if s % 2 else turn[first]) + 1
-            unit = _unit(time, rule)
-            mine, others = counts[first] + u, counts[second] + v
-            reach = _radius(mine, round(y[u] * mine), unit, rule)
-            reach += _radius(others, round(z[v] * others), unit, rule)
-            if abs(y[u] - z[v]) > b * reach:
+        after_first = abs(y[s + 1] - z[s]) > wide * beta[s + 1] + large * gamma[s]
+        after_second = abs(y[s + 1] - z[s + 1]) > wide * beta[s + 1] + large * gamma[s + 1]
+        apart[s] = after_first | after_second
+        found += np.int32(apart[s])
+    if found == 0:
+        return NEVER
+    for s in range(sweeps):
+        if not apart[s]:
+            continue
+        u = s + 1
+        for w in range(s, s + 2):  # after the pull of the first, then of the second
+            time = pulls + s * k + (turn[first] if w == s else turn[second]) + 1
+            reach = beta[u] + gamma[w]
+            if rule[0] != PER_PULL:
+                unit = _unit(time, rule)
+                mine, others = counts[first] + u, counts[second] + w
+                reach = _radius(mine, round(y[u] * mine), unit, rule)
+                reach += _radius(others, round(z[w] * others), unit, rule)
+            if abs(y[u] - z[w]) > b * reach:
                 return int(time)
-    return 2**62
+    return NEVER
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,80 @@
+"""Ask and tell: one reward at a time against river and MABWiser, and whole arrays."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+
+import numpy as np
+
+import oddarm
+from benchmarks.report import Report
+from benchmarks.rivals import rival
+from oddarm.strategies import Gold, Strategy
+
+ARMS = 50
+
+
+def one_by_one(strategy: str | Strategy, pulls: int) -> float:
+    """Return the seconds per pull of the loop that a user writes."""
+    search = oddarm.Search(ARMS, strategy, max_outliers=2)
+    rng = random.Random(1)
+    means = [0.4 + 0.2 * i / ARMS for i in range(ARMS)]
+    start = time.perf_counter()
+    for _ in range(pulls):
+        (arm,) = search.ask(1)
+        search.tell(arm, 1 if rng.random() < means[arm] else 0)
+    return (time.perf_counter() - start) / pulls
+
+
+def arrays(strategy: str | Strategy, n: int, rewards: int) -> float:
+    """Return the rewards per second that are asked for and told, without drawing them."""
+    search = oddarm.Search(n, strategy, max_outliers=2)
+    rng, means = np.random.default_rng(1), np.linspace(0.4, 0.6, n)
+    spent = 0.0
+    while search.pulls < rewards:
+        start = time.perf_counter()
+        arms = search.ask_indices(max(n, 200_000))
+        spent += time.perf_counter() - start
+        drawn = rng.random(len(arms)) < means[arms]
+        start = time.perf_counter()
+        search.tell_indices(arms, drawn)
+        spent += time.perf_counter() - start
+    return search.pulls / spent
+
+
+def run(report: Report) -> None:
+    """Measure in turn, three times, and take medians."""
+    intervals = Gold(form="intervals")
+    for name, strategy, pulls in (
+        ("gold", Gold(), 100_000),
+        ("gold, intervals", intervals, 100_000),
+        ("adaptive", "adaptive", 10_000),
+    ):
+        one_by_one(strategy, 2000)
+        for other, script, which, count, bar in (
+            ("river UCB", "river_loop", 0, 20_000, 20),
+            ("river Thompson", "river_loop", 1, 5_000, 20),
+            ("river ε-greedy", "river_loop", 2, 50_000, 20),
+            ("MABWiser UCB1", "mabwiser_loop", 0, 500, 100),
+            ("MABWiser ε-greedy", "mabwiser_loop", 1, 500, 100),
+        ):
+            times = [
+                (rival(script, which, ARMS, count), one_by_one(strategy, pulls)) for _ in range(3)
+            ]
+            report.add(
+                f"{ARMS} arms, one by one: {other} / {name}",
+                statistics.median(theirs / ours for theirs, ours in times),
+                least=bar,
+                note=f"{min(t for t, _ in times) * 1e6:.1f} against "
+                f"{min(t for _, t in times) * 1e6:.1f} µs",
+            )
+    for strategy, name, n in (
+        (Gold(), "gold", ARMS),
+        (intervals, "gold, intervals", ARMS),
+        (intervals, "gold, intervals", 100_000),
+        (intervals, "gold, intervals", 1_000_000),
+    ):
+        rate = statistics.median(arrays(strategy, n, 4_000_000) for _ in range(3))
+        report.add(f"arrays, {name}, {n:,} arms: million rewards/s", rate / 1e6, least=5)

@@ -1,0 +1,73 @@
+"""A million arms: memory, and time per pull against that at a thousand; many runs at once."""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import oddarm
+from benchmarks.report import Report, median_ratio
+from oddarm.strategies import Gold
+
+FORM = Gold(form="intervals")
+
+
+def search(n: int, runs: int = 1) -> dict[str, float]:
+    """Run whole searches for one outlier; return seconds per pull and bytes per arm."""
+    means = np.random.default_rng(0).uniform(0.2, 0.4, n)
+    means[n // 3] = 0.97
+    oddarm.simulate(means[: min(n, 1000)], FORM, max_outliers=1, max_pulls=20_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    pulls = sum(oddarm.simulate(means, FORM, max_outliers=1, seed=k).pulls for k in range(runs))
+    spent = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"seconds": spent / pulls, "bytes": (after - before) * 1024 / n, "pulls": pulls}
+
+
+def apart(n: int, runs: int = 1) -> dict[str, float]:
+    """Return the same, measured in a process of its own."""
+    code = (
+        f"import json; from benchmarks.scale import search; print(json.dumps(search({n}, {runs})))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    found: dict[str, float] = json.loads(out)
+    return found
+
+
+def run(report: Report) -> None:
+    """Measure both sizes in turn, then many runs in turn and at once."""
+    pairs = [(apart(1_000_000), apart(1000, 100)) for _ in range(3)]
+    large, small = pairs[0]
+    report.add(
+        "n = 1,000,000, intervals: bytes per arm, peak",
+        statistics.median(big["bytes"] for big, _ in pairs),
+        most=200,
+        note=f"a whole search of {large['pulls'] / 1e6:,.0f} million pulls",
+    )
+    report.add(
+        "intervals: a pull at n = 1,000,000 / at n = 1,000",
+        statistics.median(big["seconds"] / little["seconds"] for big, little in pairs),
+        most=4,
+        note=f"{large['seconds'] * 1e9:.1f} against {small['seconds'] * 1e9:.1f} ns",
+    )
+    instance = oddarm.datasets.synthetic("upper", 100, 2.5, seed=1)
+
+    def in_turn() -> None:
+        for k in range(40):
+            oddarm.simulate(instance.means, "gold", epsilon=2.5, seed=k, bound="paper")
+
+    def at_once() -> None:
+        oddarm.simulate(instance.means, "gold", epsilon=2.5, runs=40, bound="paper")
+
+    at_once()
+    ratio, _ = median_ratio(in_turn, at_once, 3)
+    report.add("40 runs of GOLD at n = 100: in turn / at once", ratio, note="2 cores: 2 at best")
