@@ -50,7 +50,7 @@ summary { cursor: pointer; padding: .5rem 0; color: var(--soft); }
 
 def result_page(result: Result) -> str:
     """Return the page of a result: sentence, plot, table, parameters."""
-    answer, _, promise = result.summary.partition(". ")
+    answer, _, promise = result.summary.replace(" %", "\u00a0%").partition(". ")
     arms, _ = result.nouns
     shown = max(AT_ONCE, len(result.outliers))
     first, more = result.arms[:shown], result.arms[shown:]
