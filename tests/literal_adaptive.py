@@ -107,8 +107,7 @@ def judge(low, high, member, epsilon, side):
         else:
             runs.append([i])
     most = min(
-        min(high[i] for i in above) - max(low[i] for i in below)
-        for below, above in pairwise(runs)
+        min(high[i] for i in above) - max(low[i] for i in below) for below, above in pairwise(runs)
     )
     segments = [run for run in runs if not member[run[0]]]
     certain = possible = 0.0
