@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import statistics
 import threading
 from contextlib import contextmanager
@@ -356,7 +357,7 @@ def test_a_token(page, tmp_path):
         page.wait((folder / "hidden.jsonl").exists, "a download")
         first, _ = (folder / "hidden.jsonl").read_text().splitlines()
         assert json.loads(first)["arm"] == "a"
-        assert all("401" in message for message in page.errors())
+        assert [line for line in page.errors() if "401" not in line] == []
 
 
 def test_the_service_goes_away(page, tmp_path):
@@ -372,7 +373,7 @@ def test_the_service_goes_away(page, tmp_path):
         page.wait_for("#connection", "live")
         Client(url).tell_arm("demo", "a", [1, 0], key="k")
         page.wait_for("#summary", "after 2 pulls")
-    assert all("events" in message or "view" in message for message in page.errors())
+    assert [line for line in page.errors() if "net::ERR" not in line] == []
 
 
 def test_events_that_do_not_come_through(page, url):
@@ -413,7 +414,7 @@ def test_what_is_refused(page, url):
     page.wait_for("#failure", "There is no study “nowhere”")
     page.find("#crumb a").click()
     page.wait_for("#studies-table", "taken")
-    assert all("409" in line or "422" in line or "404" in line for line in page.errors())
+    assert [line for line in page.errors() if not re.search("40[49]|422", line)] == []
 
 
 def test_the_browser_is_told_to_load_nothing_from_elsewhere(http):
