@@ -335,8 +335,8 @@ QUESTIONS: dict[str, tuple[Callable[[int], Floats], int | None]] = {
     "intermediate, n = 20": (Cell("intermediate", 20, 2.5).means, None),
     "mixed, n = 20": (Cell("mixed", 20, 2.5).means, None),
     "no group, uniform means": (_uniform, None),
-    "gap 1.15 of the needed": (partial(_line, 1.15), 1),
-    "gap 0.85 of the needed": (partial(_line, 0.85), 1),
+    "gap 1.3 of the needed": (partial(_line, 1.3), 1),
+    "gap 0.75 of the needed": (partial(_line, 0.75), 1),
 }
 
 
