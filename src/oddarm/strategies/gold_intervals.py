@@ -54,7 +54,7 @@ class GoldIntervalRun(SweepRun):
 
     def update(self, arm: int) -> None:
         """Note that an arm has had its pull of the round; judge all arms after the last one."""
-        if self._waiting[arm] and self.tally.counts.item(arm) > self.level:
+        if self._waiting[arm] and self.tally.counts.item(arm) >= self._goal:
             self._waiting[arm] = 0
             self._behind -= 1
             if not self._behind:
@@ -73,7 +73,8 @@ class GoldIntervalRun(SweepRun):
 
     def _take_stock(self) -> None:
         """See which arms in play have not had their pull of the round."""
-        waiting = (self.tally.counts <= self.level) & (self.stage == 0)
+        self._goal = max(self.level + 1, self.radius.warmup)
+        waiting = (self.tally.counts < self._goal) & (self.stage == 0)
         self._waiting = bytearray(waiting.tobytes())
         self._behind = int(np.count_nonzero(waiting))
 
@@ -82,17 +83,13 @@ class GoldIntervalRun(SweepRun):
         if self.verdict != "running":
             return
         counts, totals = self.tally.counts, self.tally.totals
-        in_play: slice | NDArray[np.intp] = slice(None)
-        if self.stage.any():
-            in_play = np.flatnonzero(self.stage == 0)
-        level = int(counts[in_play].min())
-        if level < self.radius.warmup:
-            return
-        means = totals[in_play] / counts[in_play]
+        level = int(counts[self._in_play()].min())
         reach, target = self.reach, self.radius.radius(level)
-        if reach == math.inf:  # all arms are neighbours at first
-            reach = max(float(np.ptp(means)) / (2 * self.b), target)
         while self.verdict == "running":
+            in_play = self._in_play()
+            means = totals[in_play] / counts[in_play]
+            if reach == math.inf:  # all arms are neighbours at first
+                reach = max(float(np.ptp(means)) / (2 * self.b), target)
             reach = max(reach / _Q, target)
             self._shrink(in_play, means, self.b * reach)
             if self.cover is None or not self.cover.holds(self.low, self.high):
@@ -100,6 +97,9 @@ class GoldIntervalRun(SweepRun):
             if reach == target:
                 break
         self.judged(level)
+
+    def _in_play(self) -> slice | NDArray[np.intp]:
+        return np.flatnonzero(self.stage == 0) if self.stage.any() else slice(None)
 
     def judged(self, level: int) -> None:
         """Take note that every arm in play has been judged by so many pulls."""

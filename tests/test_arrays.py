@@ -1,0 +1,111 @@
+"""Asking and telling by arrays of positions."""
+
+import json
+
+import numpy as np
+import pytest
+
+import oddarm
+from oddarm import OddarmError, Search
+from oddarm.strategies import Gold
+
+NAMES = list("abcdefghij")
+
+
+@pytest.mark.parametrize("strategy", ["gold", "rr", "adaptive", Gold(form="intervals")])
+def test_positions_are_those_of_the_names(strategy):
+    """ask_indices gives the positions of what ask gives, within the limit and the budget."""
+    names, positions = (Search(NAMES, strategy, max_pulls=25, seed=1) for _ in range(2))
+    for limit in (1, 3, None, 4, 40):
+        asked = names.ask(limit)
+        arms = positions.ask_indices(limit)
+        assert arms.dtype == np.intp
+        assert [NAMES[i] for i in arms] == asked
+        rewards = (arms % 2).astype(float)
+        positions.tell_indices(arms, rewards)
+        for arm, reward in zip(asked, rewards.tolist(), strict=True):
+            names.tell(arm, reward)
+    assert positions.done
+    assert len(positions.ask_indices()) == 0
+    assert positions.tally.to_dict() == names.tally.to_dict()
+
+
+@pytest.mark.parametrize(
+    "rewards", ["bernoulli", (0, 1), oddarm.rewards.Bernoulli(pools=(9,) * 10)]
+)
+def test_counts_as_single_tells_do(rewards):
+    """Repeats are added up in their order, to the same counts and sums as one by one."""
+    rng = np.random.default_rng(0)
+    arms = rng.permutation(np.repeat(np.arange(10), 5))
+    drawn = (rng.random(50) < 0.5).astype(float)
+    whole, single = (Search(NAMES, "rr", rewards=rewards, max_outliers=1) for _ in range(2))
+    whole.tell_indices(arms, drawn)
+    for arm, reward in zip(arms.tolist(), drawn.tolist(), strict=True):
+        single.tell(NAMES[arm], reward)
+    assert whole.pulls == single.pulls == 50
+    assert whole.tally.counts.tolist() == single.tally.counts.tolist()
+    assert whole.tally.totals.tolist() == single.tally.totals.tolist()
+    if whole.tally.scatter is not None:
+        assert whole.tally.scatter == pytest.approx(single.tally.scatter)
+
+
+@pytest.mark.parametrize(
+    ("arms", "rewards", "words"),
+    [
+        ([0, 10], [0, 1], "arm 10, must be a whole number from 0 to 9"),
+        ([0, -1], [0, 1], "arm -1, must be"),
+        ([0.0, 1.0], [0, 1], "array of float64"),
+        ([[0], [1]], [0, 1], "of 2 dimensions"),
+        ([0, 1, 2], [0, 1], "2 rewards for 3 arms"),
+        ([0, 1], [0, 0.5], "must be 0 or 1"),
+        ([0, 1], [0, np.nan], "must be finite"),
+        ([3] * 6, [1] * 6, "6 more rewards for an arm with 5 of its pool of 5"),
+    ],
+)
+def test_refuses_bad_arrays_whole(arms, rewards, words):
+    """A bad array is refused with the rule, and nothing of it is counted."""
+    search = Search(10, "rr", rewards=oddarm.rewards.Bernoulli(pools=(5,) * 10), max_outliers=1)
+    before = json.dumps(search.to_dict())
+    with pytest.raises(OddarmError, match=words):
+        search.tell_indices(arms, rewards)
+    assert json.dumps(search.to_dict()) == before
+
+
+def test_empty_arrays_do_nothing():
+    """No arms and no rewards are no error."""
+    search = Search(10)
+    search.tell_indices([], [])
+    assert search.pulls == 0
+
+
+def test_arms_set_aside():
+    """Positions stay those of all arms; rewards of an arm that was set aside are ignored."""
+    search = Search(NAMES, "gold", max_outliers=1)
+    search.set_aside("c", "broken")
+    arms = search.ask_indices()
+    assert arms.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+    search.tell_indices([2, 3, 3], [1, 1, 0])
+    assert search.tally.counts.tolist() == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
+    assert search.run.tally.counts.tolist() == [0, 0, 2, 0, 0, 0, 0, 0, 0]
+
+
+def test_after_the_end_rewards_change_no_decision():
+    """What is told when the search is done is counted and decides nothing."""
+    search = Search(10, "gold", max_outliers=1, max_pulls=10)
+    search.tell_indices(np.arange(10), np.zeros(10))
+    assert search.verdict == "budget"
+    search.tell_indices(np.arange(10), np.ones(10))
+    assert search.pulls == 20
+    assert search.verdict == "budget"
+
+
+def test_a_million_arms_need_no_names():
+    """A search over a number of arms makes no object for each of them."""
+    search = Search(1_000_000, Gold(form="intervals"))
+    assert isinstance(search.names, range)
+    arms = search.ask_indices()
+    search.tell_indices(arms, np.zeros(len(arms), dtype=bool))
+    result = search.result()
+    assert "arms" not in vars(result)
+    assert "ranking" not in vars(result)
+    assert result.pulls == 1_000_000
