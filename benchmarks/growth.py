@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from pathlib import Path
 
@@ -28,16 +29,23 @@ SUBJECTS: dict[str, tuple[Strategy, tuple[int, ...], tuple[int, int]]] = {
 def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
     """Return the seconds that a pull of the longer run takes beyond those of the shorter."""
     means = np.append(np.linspace(0.4, 0.6, n - 1), 0.6)
-    ends = []
-    for pulls in each:
-        best = np.inf
-        for _ in range(3):
+    oddarm.simulate(means, strategy, max_outliers=2, max_pulls=n * each[0])
+    runs = max(1, 1_000_000 // (n * each[1])) if strategy.name == "gold" else 1
+    found = []
+    for _ in range(5):
+        ends = []
+        for pulls in each:
             start = time.perf_counter()
-            result = oddarm.simulate(means, strategy, max_outliers=2, max_pulls=n * pulls)
-            best = min(best, time.perf_counter() - start)
-        ends.append((result.pulls, best))
-    (fewer, shorter), (more, longer) = ends
-    return float((longer - shorter) / (more - fewer))
+            made = sum(
+                oddarm.simulate(
+                    means, strategy, max_outliers=2, max_pulls=n * pulls, seed=seed
+                ).pulls
+                for seed in range(runs)
+            )
+            ends.append((made, time.perf_counter() - start))
+        (fewer, shorter), (more, longer) = ends
+        found.append((longer - shorter) / (more - fewer))
+    return statistics.median(found)
 
 
 def run(report: Report, path: Path = Path("out/bench.png")) -> None:

@@ -43,10 +43,10 @@ class Report:
         """Take note of a figure that should be at most, or at least, a given one."""
         bar, reached = "", None
         if most is not None:
-            bar, reached = f"≤ {most:g}", figure <= most
+            bar, reached = f"≤ {most:g}", bool(figure <= most)
         elif least is not None:
-            bar, reached = f"≥ {least:,g}", figure >= least
-        self.rows.append(Row(name, figure, bar, reached, note))
+            bar, reached = f"≥ {least:,g}", bool(figure >= least)
+        self.rows.append(Row(name, float(figure), bar, reached, note))
         mark = {True: "yes", False: "NO", None: ""}[reached]
         shown = f"{figure:,.2f}" if figure < 100 else f"{figure:,.0f}"
         print(f"{name:<58}{shown:>12}  {bar:>12} {mark:>4}  {note}", flush=True)

@@ -144,9 +144,7 @@ class Search:
         most, left = self._most(limit)
         if left == 0:
             return []
-        arms = self.run.ask(most)
-        if left is not None:
-            arms = arms[:left]
+        arms = self.run.ask(most) if left is None else self.run.ask(most)[:left]
         names = self._live_names
         return [names[i] for i in arms]
 
