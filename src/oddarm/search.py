@@ -145,6 +145,8 @@ class Search:
         if left == 0:
             return []
         arms = self.run.ask(most) if left is None else self.run.ask(most)[:left]
+        if self._index is None and self._live is None:
+            return list(arms)
         names = self._live_names
         return [names[i] for i in arms]
 
