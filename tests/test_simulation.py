@@ -32,7 +32,7 @@ def test_progress_is_told():
     """A progress callback sees the search move."""
     seen = []
     oddarm.simulate(
-        [0.1, 0.12, 0.14, 0.16, 0.3], max_outliers=1, rewards=(0, 1), max_pulls=3000,
+        [0.1, 0.12, 0.14, 0.16, 0.3], "gold", max_outliers=1, rewards=(0, 1), max_pulls=3000,
         progress=lambda search: seen.append(search.pulls),
     )  # fmt: skip
     assert seen == [1000, 2000, 3000]

@@ -57,7 +57,7 @@ def test_theorem_5_3_needs_the_square():
     means = np.linspace(0.40, 0.44, 5)
     printed = theorem_5_3(0.01, n=5, as_printed=True)
     corrected = theorem_5_3(0.01, n=5)
-    result = oddarm.simulate(means, max_outliers=1, bound="paper")
+    result = oddarm.simulate(means, "gold", max_outliers=1, bound="paper")
     assert printed < result.pulls < corrected
 
 
@@ -68,7 +68,7 @@ def test_no_run_costs_more_than_most_pulls(kind, bound):
     for seed in range(10):
         instance = oddarm.datasets.synthetic(kind, 20, 2.5, seed=seed)
         most = most_pulls(instance.means, bound=bound)
-        assert oddarm.simulate(instance.means, bound=bound, seed=seed).pulls <= most
+        assert oddarm.simulate(instance.means, "gold", bound=bound, seed=seed).pulls <= most
 
 
 def test_most_pulls_is_where_the_radius_fits_the_gap():
