@@ -50,7 +50,8 @@ def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
             _refresh(tally.counts, tally.totals, run.dirty, level, run.low, run.high, run.means)
             run.goal[:] = 0
             run.waiting = 0
-            run.decide()
+            if run.ready:
+                run.decide()
     run.goal[:] = np.where(run.quota > 0, tally.counts + run.quota, 0)
     run.waiting = int((run.quota > 0).sum())
     arms.drawn[:] = tally.counts
