@@ -13,7 +13,6 @@ import typer
 import oddarm
 from oddarm.cli.options import DEFAULT_STRATEGY, number_pair, open_data
 from oddarm.errors import ParameterError
-from oddarm.strategies import as_strategy
 
 __all__ = ["find"]
 
@@ -106,7 +105,7 @@ def find(
         _check_plot(plot)
     if save is not None and not save.absolute().parent.is_dir():
         raise ParameterError(f"--save {save}: there is no folder {save.parent}, make it first.")
-    chosen = as_strategy(strategy)
+    chosen = oddarm.strategies.as_strategy(strategy)
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
         rewards=None if bounds is None else number_pair("--range", bounds),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import oddarm
-from oddarm.datasets import BUNDLED
 from oddarm.errors import ParameterError
-from oddarm.sources.table import TableSource
+
+if TYPE_CHECKING:
+    from oddarm.sources.table import TableSource
 
 __all__ = ["DEFAULT_STRATEGY", "number_pair", "open_data"]
 
@@ -21,7 +22,7 @@ def open_data(
     data: str, arm: Sequence[str] | None, reward: str | None, **options: Any
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
-    known = BUNDLED.get(data)
+    known = oddarm.datasets.BUNDLED.get(data)
     if known is not None and not Path(data).exists():
         data, arm, reward = str(known.path), arm or [known.arm], reward or known.reward
     if not arm:

@@ -6,16 +6,17 @@ import json
 import shutil
 import textwrap
 from dataclasses import replace
-from typing import Annotated, Any, Optional
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
-import numpy as np
 import typer
 
 import oddarm
 from oddarm.cli.options import number_pair, open_data
-from oddarm.cli.progress import PullProgress
 from oddarm.errors import ParameterError
-from oddarm.rewards import Rewards, as_rewards
+
+if TYPE_CHECKING:
+    from oddarm.rewards import Rewards
 
 __all__ = ["plan"]
 
@@ -97,7 +98,9 @@ def plan(
 
     oddarm plan pilot.csv --arm host --reward timed_out
     """
-    rewards = as_rewards("bernoulli" if bounds is None else number_pair("--range", bounds))
+    rewards = oddarm.rewards.as_rewards(
+        "bernoulli" if bounds is None else number_pair("--range", bounds)
+    )
     if data is not None:
         if arms is not None or gap is not None:
             raise ParameterError(f"{data} with --arms or --gap: pass pilot data or a guess.")
@@ -114,6 +117,8 @@ def plan(
         level = (rewards.low + rewards.high) / 2 if rate is None else rate
         means = oddarm.guess_means(arms, outliers=outliers, gap=gap, spread=spread, rate=level)
         size = None
+    from oddarm.cli.progress import PullProgress
+
     with PullProgress() as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,
@@ -137,5 +142,5 @@ def _pilot(
     with source:
         model = source.rewards
         sizes = zip(source.arms, model.pools or (), strict=True)
-        means = {name: float(np.mean(source.draw(name, size))) for name, size in sizes}
+        means = {name: fmean(source.draw(name, size)) for name, size in sizes}
         return means, replace(model, pools=None), source.rows

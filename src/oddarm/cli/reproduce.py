@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
-import numpy as np
 import typer
 
 from oddarm._version import __version__
@@ -48,6 +47,7 @@ def reproduce(
     import json
     from concurrent.futures import ProcessPoolExecutor
     from dataclasses import asdict, replace
+    from importlib.metadata import version
 
     from oddarm.cli.progress import SweepProgress
     from oddarm.experiments.claims import check_claims
@@ -75,7 +75,7 @@ def reproduce(
     provenance = {
         "oddarm": __version__,
         "python": platform.python_version(),
-        "numpy": np.__version__,
+        "numpy": version("numpy"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "seeds": f"0 to {wanted.runs - 1}, for instances and rewards alike",
         "rho": 0.9,

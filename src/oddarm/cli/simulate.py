@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from statistics import fmean, median
 from typing import Annotated, Any, Optional
 
-import numpy as np
 import typer
 
 import oddarm
-from oddarm.cli.progress import PullProgress
 from oddarm.errors import ParameterError
 
 __all__ = ["simulate"]
@@ -68,6 +67,8 @@ def simulate(
         "bound": bound,
         "max_pulls": max_pulls,
     }
+    from oddarm.cli.progress import PullProgress
+
     with PullProgress(runs) as progress:
         results = []
         for k in range(runs):
@@ -150,11 +151,11 @@ def _summary(
     max_outliers: int | None,
 ) -> str:
     """Return what many runs found, against the truth."""
-    pulls = np.array([r.pulls for r in results])
+    pulls = [r.pulls for r in results]
     lines = [
         (
-            f"{len(results)} runs: {pulls.mean():,.0f} pulls on average "
-            f"(median {np.median(pulls):,.0f}, from {pulls.min():,} to {pulls.max():,})"
+            f"{len(results)} runs: {fmean(pulls):,.0f} pulls on average "
+            f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})"
         )
     ]
     groups = oddarm.outlier_groups(known, epsilon, rho, max_outliers=max_outliers, mixed=True)

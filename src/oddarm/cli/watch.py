@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.text import Text
 
+import oddarm
 from oddarm.cli.serve import STORAGE
-from oddarm.store import Study, StudyInfo, open_study
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from oddarm.store import Study, StudyInfo
 
 __all__ = ["watch"]
 
@@ -27,8 +29,10 @@ def watch(
 
     On a terminal, a table of the leading arms; elsewhere, a line for each change.
     """
+    from rich.console import Console
+
     console = Console()
-    with open_study(storage, name) as study:
+    with oddarm.open_study(storage, name) as study:
         if console.is_terminal:
             _live(study, console, interval)
         else:
@@ -37,6 +41,10 @@ def watch(
 
 
 def _live(study: Study, console: Console, interval: float) -> None:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
     with Live(console=console, transient=True, auto_refresh=False) as live:
         while (info := study.info()).status != "done":
             result = study.result()
