@@ -407,14 +407,14 @@ def test_interrupted_and_resumed(tmp_path, how, threads):
     path = tmp_path / "search.json"
     options = {"executor": threads} if how == "threads" else {}
     source = Stopped(stop_later if how == "coroutine" else stop)
-    result = oddarm.find(source, save=path, **options)
+    result = oddarm.find(source, strategy="gold", save=path, **options)
     assert result.verdict == "running"
     assert result.summary.startswith("Not done")
     assert 100 <= result.pulls < 140
     loaded = Search.load(path)
     assert loaded.pulls == result.pulls
     assert told_in_order(loaded)
-    whole = oddarm.find(Indexed())
+    whole = oddarm.find(Indexed(), strategy="gold")
     source.function = rewards_later if how == "coroutine" else rewards_of
     end = oddarm.resume(loaded, source, save=path, **options)
     assert (end.verdict, end.outliers) == (whole.verdict, whole.outliers)

@@ -39,7 +39,8 @@ async def later(arm):
 
 with ThreadPoolExecutor(3) as executor:
     options = {"executor": executor} if how == "threads" else {}
-    result = oddarm.find(later if how == "coroutine" else pull, 20, save=path, **options)
+    pull = later if how == "coroutine" else pull
+    result = oddarm.find(pull, 20, "gold", save=path, **options)
 print(json.dumps([result.verdict, result.pulls]))
 """
 
