@@ -62,8 +62,8 @@ def simulate(
     """Run a search on arms with known means.
 
     The k-th reward of an arm depends on the seed alone, so strategies with the same seed see the
-    same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards. GOLD, RR
-    and WRR on 0/1 rewards run compiled.
+    same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards.
+    Adaptive, GOLD, RR and WRR on 0/1 rewards run compiled.
 
     Args:
         means: The means, as a sequence or as a mapping from arm to mean.

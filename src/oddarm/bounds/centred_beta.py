@@ -19,8 +19,8 @@ With N = s + f + κ and p̃ = (s + a)/N, Stirling's formula turns log M into ter
 where r(z) = log Γ(z) - (z-½) log z + z - ½ log 2π is what the formula leaves out.
 
 A tenth of the stake goes to the Beta(½, ½) prior, which rejects p near 0 after a first success and
-is tighter for the first few dozen pulls; a mean of martingales is one. Both capitals grow as p
-moves away from s/m, so the set is an interval.
+is tighter for the first few dozen pulls; a mean of martingales is one. The capital has one valley
+in p, near s/m, so the set is an interval.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Adaptive(Strategy):
 
     Finds: all groups.
 
-    Cost: in pulls, a fifth to a twelfth of GOLD's on the paper's kind of instance
+    Cost: in pulls, a quarter to a twelfth of GOLD's on the paper's kind of instance
     (`make verify`). In time, O(n) for each step of a round's plan, in compiled code.
 
     Example:
