@@ -8,7 +8,14 @@ import pytest
 
 import literal_adaptive as literal
 import oddarm
-from oddarm.kernels.blocks import best_block, best_cuts, find_piece, find_rival, resort
+from oddarm.kernels.blocks import (
+    best_block,
+    best_cuts,
+    find_cuts,
+    find_piece,
+    find_rival,
+    resort,
+)
 from oddarm.kernels.groups import judge_group
 
 EPSILONS = (0.5, 1.0, 2.5)
@@ -91,6 +98,13 @@ def test_pieces_begin_where_they_may():
         assert not got or (x, e) in expected
 
 
+def cuts_of(low, high, order):
+    """Return the gaps between the first arms of an order and the others."""
+    cuts = np.empty(len(low) + 1)
+    find_cuts(low, high, order, cuts)
+    return cuts
+
+
 @pytest.mark.parametrize("certain", [True, False])
 def test_the_best_block_is_the_best_of_all(certain):
     """No block of arms has wider gaps around it, for intervals and for estimates alike."""
@@ -100,7 +114,7 @@ def test_the_best_block_is_the_best_of_all(certain):
         enough = int(rng.integers(0, most + 1))
         expected = literal.blocks(*ends, declared, most, enough)
         by_low, _ = orders(*ends)
-        gap, first, last = best_block(*ends, by_low, declared, most, enough)
+        gap, first, last = best_block(cuts_of(*ends, by_low), by_low, declared, most, enough)
         assert gap == max(expected.values(), default=0)
         if gap:
             assert expected[frozenset(by_low[first:last].tolist())] == gap
@@ -116,7 +130,7 @@ def test_the_best_cuts_are_the_widest_apart_from_each_other():
         gaps = literal.certain_cuts(low, high, declared)
         expected = literal.widest_cuts(gaps, len(cuts))
         by_low, _ = orders(low, high)
-        least = best_cuts(low, high, by_low, declared, cuts)
+        least = best_cuts(cuts_of(low, high, by_low), by_low, declared, cuts)
         if expected is None:
             assert least == 0
         else:
@@ -136,7 +150,11 @@ def test_groups_are_judged_by_the_definition():
         member[_some_block(rng, low, high, most)] = True
         epsilon = float(rng.choice(EPSILONS))
         expected = literal.judge(low, high, member, epsilon, side)
-        got = judge_group(low, high, orders(low, high)[0], member, epsilon, side)
+        by_low, _ = orders(low, high)
+        sides = member[by_low]
+        edges = np.flatnonzero(sides[1:] != sides[:-1]) + 1
+        apart = cuts_of(low, high, by_low)[edges].min()
+        got = judge_group(low, high, by_low, member, epsilon, side, apart, 0.0)
         assert got[:4] == expected[:4]
         if expected[1] > 0:
             assert got[4] == expected[4]
@@ -150,7 +168,7 @@ def test_arms_that_begin_alike_may_be_far_apart():
     member = np.array([False, False, True])
     for high in ([1.0, 5.0, 30.0], [5.0, 1.0, 30.0]):
         ends = low, np.array(high)
-        assert judge_group(*ends, orders(*ends)[0], member, 2.5, 2)[4] == 5
+        assert judge_group(*ends, orders(*ends)[0], member, 2.5, 2, 1.0, 0.0)[4] == 5
 
 
 def test_the_brute_force_knows_groups():

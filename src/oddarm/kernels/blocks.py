@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oddarm.kernels.pairs import level_of_gap, level_of_order
+
 __all__ = [
     "BOLD",
     "best_block",
@@ -20,6 +22,7 @@ __all__ = [
     "cheapest_filler",
     "copy",
     "extra_pulls",
+    "find_cuts",
     "find_piece",
     "find_rival",
     "plan_cuts",
@@ -179,23 +182,34 @@ def find_rival(
 
 
 @njit(cache=True, error_model="numpy")
-def best_block(
-    low: Any, high: Any, by_low: Any, declared: Any, most: int, enough: int
-) -> tuple[float, int, int]:
-    """Return the block with the widest gaps around it, and its range in by_low.
+def find_cuts(low: Any, high: Any, order: Any, cuts: Any) -> None:
+    """Write by how much order[:k] lie below the others, for every k; infinite at both ends.
 
-    Only blocks of at most `most` arms that are not declared wholly and with the declared ones make
-    at least `enough`. The gap, the lesser of the two, is 0 if there is none. With estimates for
-    both `low` and `high` this is the block that seems best; with intervals the best certain one.
+    With estimates for both `low` and `high` these are the gaps that seem to be; with intervals
+    those that are certain, where they are positive.
     """
     n = len(low)
-    cuts = np.empty(n + 1)
-    cuts[0] = np.inf
-    cuts[n] = np.inf
+    cuts[0], cuts[n] = np.inf, np.inf
+    least = np.inf
+    for k in range(n - 1, 0, -1):
+        least = min(least, low[order[k]])
+        cuts[k] = least
     reach = -np.inf
     for k in range(1, n):
-        reach = max(reach, high[by_low[k - 1]])
-        cuts[k] = low[by_low[k]] - reach
+        reach = max(reach, high[order[k - 1]])
+        cuts[k] -= reach
+
+
+@njit(cache=True, error_model="numpy")
+def best_block(
+    cuts: Any, order: Any, declared: Any, most: int, enough: int
+) -> tuple[float, int, int]:
+    """Return the block with the widest gaps around it, and its range in `order`.
+
+    Only blocks of at most `most` arms that are not declared wholly and with the declared ones make
+    at least `enough`. The gap, the lesser of the two, is 0 if there is none.
+    """
+    n = len(order)
     count = 0
     for arm in range(n):
         count += declared[arm]
@@ -205,7 +219,7 @@ def best_block(
             continue
         new = 0
         for j in range(i + 1, min(i + most, n) + 1):
-            new += not declared[by_low[j - 1]]
+            new += not declared[order[j - 1]]
             gap = min(cuts[i], cuts[j])
             if gap > best and new > 0 and count + new >= enough:
                 best, first, last = gap, i, j
@@ -213,33 +227,30 @@ def best_block(
 
 
 @njit(cache=True, error_model="numpy")
-def best_cuts(low: Any, high: Any, by_low: Any, declared: Any, cuts: Any) -> float:
+def best_cuts(cuts: Any, order: Any, declared: Any, chosen: Any) -> float:
     """Choose the widest gaps such that no arm is next to two of them, nor a declared one to any.
 
-    Writes their places in by_low, as many as `cuts` has room for.
+    Writes their places in `order`, as many as `chosen` has room for.
 
     Returns:
-        The least of the gaps; 0 if there are not as many. With estimates for both `low` and `high`
-        these are the gaps that seem widest; with intervals the widest certain ones.
+        The least of the gaps; 0 if there are not as many.
     """
-    n = len(low)
+    n = len(order)
     gaps = np.zeros(n)
-    reach = -np.inf
     for k in range(1, n):
-        reach = max(reach, high[by_low[k - 1]])
-        if not (declared[by_low[k - 1]] or declared[by_low[k]]):
-            gaps[k] = low[by_low[k]] - reach
+        if not (declared[order[k - 1]] or declared[order[k]]):
+            gaps[k] = cuts[k]
     least = np.inf
-    for i in range(len(cuts)):
-        chosen = 0
+    for i in range(len(chosen)):
+        best = 0
         for k in range(1, n):
-            if gaps[k] > gaps[chosen]:
-                chosen = k
-        if gaps[chosen] <= 0.0:
+            if gaps[k] > gaps[best]:
+                best = k
+        if gaps[best] <= 0.0:
             return 0.0
-        least = gaps[chosen]
-        cuts[i] = chosen
-        for k in range(max(chosen - 1, 1), min(chosen + 2, n)):
+        least = gaps[best]
+        chosen[i] = best
+        for k in range(max(best - 1, 1), min(best + 2, n)):
             gaps[k] = 0.0
     return least
 
@@ -297,12 +308,30 @@ def planned_pulls(counts: Any, factors: Any) -> float:
 
 @njit(cache=True, error_model="numpy")
 def certify(
-    low: Any, high: Any, means: Any, counts: Any, by_mean: Any, at: int, gap: float, factors: Any
+    low: Any,
+    high: Any,
+    means: Any,
+    counts: Any,
+    by_mean: Any,
+    at: int,
+    gap: float,
+    pairs: Any,
+    factors: Any,
 ) -> None:
-    """Raise factors until by_mean[:at] end below the rest by `gap`, at the least cost."""
+    """Raise factors until by_mean[:at] end below the rest by `gap`, at the least cost.
+
+    By the intervals of single arms if `pairs` is empty; else by the evidence of pairs, with
+    pairs[arm] the evidence at which its own interval ends, then the error probability of pairs,
+    and by what factor to raise the evidence that they seem to need.
+    """
     n = len(low)
     below, above = means[by_mean[at - 1]], means[by_mean[at]]
     room = above - below - gap
+    alone = len(pairs) == 0
+    order, level = 0.0, 0.0
+    if not alone:
+        order = pairs[n + 1] * level_of_order(n, pairs[n])
+        level = pairs[n + 1] * level_of_gap(gap, n, pairs[n])
     best, chosen = np.inf, 0.5
     for k in range(1, SPLITS + 1):
         split = k / SPLITS if k < SPLITS else chosen
@@ -310,15 +339,24 @@ def certify(
         for place in range(n):
             arm = by_mean[place]
             if place < at:
-                have, want = high[arm] - means[arm], below + split * room - means[arm]
+                have, far, part = high[arm] - means[arm], below - means[arm], split
             else:
-                have, want = means[arm] - low[arm], means[arm] - above + (1.0 - split) * room
-            if have > want:
-                wanted = (have / want) ** 2
-                if wanted > factors[arm]:
-                    cost += counts[arm] * (wanted - factors[arm])
-                    if k == SPLITS:
-                        factors[arm] = wanted
+                have, far, part = means[arm] - low[arm], means[arm] - above, 1.0 - split
+            if alone:
+                wanted = (have / (far + part * room)) ** 2
+            else:
+                wide = room + gap
+                wanted = (have * have / pairs[arm]) * max(
+                    level / (far * (far + 2.0 * room) + part * room * room),
+                    min(
+                        pairs[arm] / (far + part * wide) ** 2,
+                        order / (far * (far + 2.0 * wide) + part * wide * wide),
+                    ),
+                )
+            if wanted > factors[arm]:
+                cost += counts[arm] * (wanted - factors[arm])
+                if k == SPLITS:
+                    factors[arm] = wanted
         if cost < best:
             best, chosen = cost, split
 
@@ -477,6 +515,7 @@ def plan_cuts(
     epsilon: float,
     room: int,
     side: int,
+    pairs: Any,
     factors: Any,
     budget: float,
 ) -> float:
@@ -494,7 +533,7 @@ def plan_cuts(
     for arm in range(n):
         factors[arm] = 1.0
     for at in cuts:
-        certify(low, high, means, counts, by_mean, at, gap, factors)
+        certify(low, high, means, counts, by_mean, at, gap, pairs, factors)
     member = np.zeros(n, np.bool_)
     for k in range(first, last):
         member[by_mean[k]] = True

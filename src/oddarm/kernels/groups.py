@@ -61,9 +61,27 @@ def _inside(low: Any, high: Any, by_low: Any, member: Any) -> tuple[float, int, 
 
 @njit(cache=True, error_model="numpy")
 def judge_group(
-    low: Any, high: Any, by_low: Any, member: Any, epsilon: float, side: int
+    low: Any,
+    high: Any,
+    order: Any,
+    member: Any,
+    epsilon: float,
+    side: int,
+    apart: float,
+    certain: float,
 ) -> tuple[int, float, float, float, float]:
     """Judge whether the members are an outlier group.
+
+    Args:
+        low: Lower ends.
+        high: Upper ends.
+        order: The arms by segment and piece, and within these by their lower ends.
+        member: Which arms are members.
+        epsilon: ε.
+        side: The least number of arms in a segment.
+        apart: How far members and others are certain to be apart; not positive if the order of
+            segments and pieces is not certain.
+        certain: A gap that is certain inside a segment; the intervals may tell of a larger one.
 
     Returns:
         1 if they are for all means within the intervals, -1 if for none, 0 if that is open; the
@@ -71,31 +89,27 @@ def judge_group(
         largest gap inside the segments can be.
     """
     n = len(low)
-    apart, most = np.inf, np.inf
-    high_in, high_out = -np.inf, -np.inf
+    most = np.inf
     low_in, low_out = -np.inf, -np.inf
-    certain = 0.0  # the largest certain gap inside a segment
     reach = -np.inf  # of the present segment
     size = 0
     short = False
     for k in range(n):
-        arm = by_low[k]
+        arm = order[k]
         if member[arm]:
-            apart = min(apart, low[arm] - high_out)
             most = min(most, high[arm] - low_out)
-            high_in, low_in = max(high_in, high[arm]), max(low_in, low[arm])
+            low_in = max(low_in, low[arm])
             short |= 0 < size < side
             size, reach = 0, -np.inf
         else:
-            apart = min(apart, low[arm] - high_in)
             most = min(most, high[arm] - low_in)
             if size > 0:
                 certain = max(certain, low[arm] - reach)
-            high_out, low_out = max(high_out, high[arm]), max(low_out, low[arm])
+            low_out = max(low_out, low[arm])
             reach = max(reach, high[arm])
             size += 1
     short |= 0 < size < side
-    possible = _inside(low, high, by_low, member)[0]
+    possible = _inside(low, high, order, member)[0]
     if apart <= 0.0:  # who lies between whom is not certain
         return 0, 0.0, np.inf, 0.0, possible
     if short or most <= (1.0 + epsilon) * certain:
@@ -111,11 +125,13 @@ def _confirm(
     high: Any,
     means: Any,
     counts: Any,
-    by_low: Any,
+    order: Any,
     by_mean: Any,
     member: Any,
+    shifts: Any,
     gap: float,
     window: float,
+    pairs: Any,
     factors: Any,
     budget: float,
 ) -> float:
@@ -125,15 +141,18 @@ def _confirm(
         factors[arm] = 1.0
     for k in range(1, n):
         if member[by_mean[k]] != member[by_mean[k - 1]]:
-            certify(low, high, means, counts, by_mean, k, gap, factors)
+            certify(low, high, means, counts, by_mean, k, gap, pairs, factors)
     cost = planned_pulls(counts, factors)
     now_low, now_high, wanted = np.empty(n), np.empty(n), np.empty(n)
-    order = by_low.copy()
+    keys = np.empty(n)
+    order = order.copy()
     for _ in range(40 * n):
         if not cost < budget:
             return np.inf
         shrink(low, high, means, factors, now_low, now_high)
-        resort(order, now_low)
+        for arm in range(n):
+            keys[arm] = now_low[arm] + shifts[arm]
+        resort(order, keys)
         length, place, x, end = _inside(now_low, now_high, order, member)
         if length <= window:
             return cost
@@ -166,13 +185,14 @@ def _refute(
     place: int,
     inside: float,
     apart: float,
+    pairs: Any,
     factors: Any,
 ) -> float:
     """Plan until a gap of `inside` is certain at `place` and the group is within `apart`."""
     n = len(low)
     for arm in range(n):
         factors[arm] = 1.0
-    certify(low, high, means, counts, by_mean, place, inside, factors)
+    certify(low, high, means, counts, by_mean, place, inside, pairs, factors)
     best, chosen, split = np.inf, -1, 0.5
     for k in range(1, n):
         one, two = by_mean[k - 1], by_mean[k]
@@ -206,13 +226,18 @@ def plan_group(
     high: Any,
     means: Any,
     counts: Any,
-    by_low: Any,
+    order: Any,
     by_mean: Any,
     member: Any,
+    shifts: Any,
     epsilon: float,
+    pairs: Any,
     factors: Any,
 ) -> float:
     """Plan the pulls that would tell whether the members are an outlier group.
+
+    `order` sorts the arms by their lower ends plus `shifts`, which keep apart what lies on
+    different sides of the group's borders; see `blocks.certify` for `pairs`.
 
     Returns:
         How many more pulls that takes if every estimate is right; infinite if it cannot be told.
@@ -238,18 +263,30 @@ def plan_group(
                 high,
                 means,
                 counts,
-                by_low,
+                order,
                 by_mean,
                 member,
+                shifts,
                 gap,
                 gap / (1.0 + epsilon),
+                pairs,
                 trial,
                 best,
             )
         elif margin < 0.0:
             gap = inside + share * margin / (1.0 + epsilon)
             cost = _refute(
-                low, high, means, counts, by_mean, member, place, gap, (1.0 + epsilon) * gap, trial
+                low,
+                high,
+                means,
+                counts,
+                by_mean,
+                member,
+                place,
+                gap,
+                (1.0 + epsilon) * gap,
+                pairs,
+                trial,
             )
         else:
             cost = np.inf

@@ -25,6 +25,10 @@ STEP = 0.1
 """The most by which a round raises an arm's pulls: then there is more to plan by."""
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Of the estimate of a gap, what share a plan may make certain."""
+PAIRS = 0.7
+"""Of δ, what share goes to the evidence of pairs; the rest goes to the intervals of single arms."""
+CAUTION = 1.05
+"""By what factor plans raise the evidence they count on, when what they had foreseen fails."""
 FINISH = 1.5
 """How much dearer a plan may be that ends the search than one that declares a block on the way."""
 
@@ -87,7 +91,11 @@ class AdaptiveRun(Run):
         when: The pulls after which it was.
         verdicts: Entry 0 is 1 when no further group is possible; entry k is whether the arms
             declared up to stage k are a group: 1 yes, -1 no, 0 open.
+        judged: What is certain of the arms declared up to each stage, when the run ended: how far
+            they are from the others, at least and at most, and the largest gap among those.
         share: Which share of a gap's estimate the last plan made certain.
+        caution: By what factor plans raise the evidence of pairs that they count on.
+        pairs: The error probability of the evidence of pairs; 0 if there is none.
     """
 
     state: ClassVar[tuple[str, ...]] = (
@@ -101,7 +109,10 @@ class AdaptiveRun(Run):
         "stages",
         "when",
         "verdicts",
+        "judged",
         "share",
+        "caution",
+        "pairs",
     )
     kernel: ClassVar[str | None] = "adaptive"
 
@@ -112,9 +123,11 @@ class AdaptiveRun(Run):
         self.side = problem.smallest_side(n)
         self.epsilon = float(problem.epsilon)
         self.wider = 1.0 + self.epsilon
+        paired = isinstance(setting.rewards, Bernoulli) and setting.rewards.pools is None
+        self.pairs = PAIRS * problem.delta if paired else 0.0
         self._bound: Bound = (
-            CentredBeta(problem.delta / n)
-            if isinstance(setting.rewards, Bernoulli) and setting.rewards.pools is None
+            CentredBeta((problem.delta - self.pairs) / n)
+            if paired
             else interval_bound(setting.rewards, n, problem.delta)
         )
         self.low: Floats = np.full(n, setting.rewards.low)
@@ -129,7 +142,9 @@ class AdaptiveRun(Run):
         self.stages: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.when: Floats = np.full(n, np.nan)
         self.verdicts: NDArray[np.int64] = np.zeros(self.most + 2, dtype=np.int64)
+        self.judged: Floats = np.zeros((self.most + 2, 4))
         self.share = SHARES.index(0.4)
+        self.caution = float(__import__("os").environ.get("CAUT", "1.0"))
 
     @property
     def bound(self) -> Bound:
@@ -181,7 +196,11 @@ class AdaptiveRun(Run):
             self._settle()
 
     def adopt(self) -> None:
-        """Take note of the rewards that the tally had when the run began."""
+        """Take note of the rewards that the tally had when the run began.
+
+        The evidence of pairs is for the neighbours among arms that were chosen before any reward.
+        """
+        self.pairs = 0.0
         self.dirty[:] = self.tally.counts > 0
         self.asked[:] = self.tally.counts
         self._settle()
@@ -228,6 +247,9 @@ class AdaptiveRun(Run):
                 break
             if not self._declare() and not self.verdicts[0]:
                 return
+        for stage in range(1, int(self.stages.max()) + 1):
+            if self.verdicts[stage] == 0:
+                self.judged[stage] = self._weigh(stage)[1:]
         if self.setting.until == "ranked":
             self.verdict = "ranked" if self.stages.any() else "none"
         else:
@@ -243,22 +265,20 @@ class AdaptiveRun(Run):
 
     def _declare(self) -> bool:
         """Declare a block that every further group contains; return whether there was one."""
-        from oddarm.kernels.blocks import best_block, best_cuts, find_rival
+        from oddarm.kernels.blocks import best_block, best_cuts
 
         declared = self.stages > 0
         room = self.most - int(declared.sum())
-        intervals = self.low, self.high, self.by_low, self.by_high, declared
+        seem, sure = self._cuts()
         for enough in (self.most, 0):  # first those that would end the search
-            gap, first, last = best_block(
-                self.low, self.high, self.by_low, declared, self.most, enough
-            )
-            if gap <= 0:
+            limits = declared, self.most, enough
+            gap, first, last = best_block(seem, self.by_mean, *limits)
+            if gap > 0 and not self._rival(gap, first, last):
+                self._sharpen(sure, seem, _places(first, last, len(declared)))
+            gap, first, last = best_block(sure, self.by_mean, *limits)
+            if gap <= 0 or self._rival(gap, first, last):
                 continue
-            block = self.by_low[first:last]
-            begin, end = self.low[block].min(), self.high[block].max()
-            tau = self.wider * gap
-            if find_rival(*intervals, tau, room, self.side, begin, end)[0]:
-                continue
+            block = self.by_mean[first:last]
             new = block[~declared[block]]
             if len(new) <= room:
                 self.stages[new] = self.stages.max() + 1
@@ -267,21 +287,106 @@ class AdaptiveRun(Run):
                 self.verdicts[0] = 1
             return True
         # A further group has at most so many new members that one of these gaps is inside it.
-        cuts = np.empty(room + 1, dtype=np.int64)
-        gap = best_cuts(self.low, self.high, self.by_low, declared, cuts)
-        if not find_rival(*intervals, self.wider * gap, room, self.side, -np.inf, np.inf)[0]:
-            self.verdicts[0] = 1
+        places = np.empty(room + 1, dtype=np.int64)
+        if not self._rival(best_cuts(seem, self.by_mean, declared, places), 0, 0):
+            self._sharpen(sure, seem, places)
+            gap = best_cuts(sure, self.by_mean, declared, places)
+            self.verdicts[0] = not self._rival(gap, 0, 0)
         return False
+
+    def _cuts(self) -> tuple[Floats, Floats]:
+        """Return the gaps between neighbours: those that seem to be, and those that are certain."""
+        from oddarm.kernels.blocks import find_cuts
+
+        seem, sure = np.empty(self.setting.n + 1), np.empty(self.setting.n + 1)
+        find_cuts(self.means, self.means, self.by_mean, seem)
+        find_cuts(self.low, self.high, self.by_mean, sure)
+        return seem, sure
+
+    def _rival(self, gap: float, first: int, last: int) -> bool:
+        """Whether by_mean[first:last] has a rival if its gaps are so wide; if empty, any piece."""
+        from oddarm.kernels.blocks import find_rival
+
+        declared = self.stages > 0
+        block = self.by_mean[first:last]
+        begin, end = -np.inf, np.inf
+        if len(block):
+            begin, end = self.low[block].min(), self.high[block].max()
+        return bool(
+            find_rival(
+                self.low,
+                self.high,
+                self.by_low,
+                self.by_high,
+                declared,
+                self.wider * gap,
+                self.most - int(declared.sum()),
+                self.side,
+                begin,
+                end,
+            )[0]
+        )
+
+    def _sharpen(self, sure: Floats, seem: Floats, places: NDArray[np.int64]) -> None:
+        """Raise what is certain of the gaps at some places by the evidence of pairs."""
+        from oddarm.kernels.pairs import certain_gap
+
+        if not self.pairs:
+            return
+        for at in places:
+            if seem[at] > max(sure[at], 0.0):
+                gap = certain_gap(
+                    self.tally.totals,
+                    self.tally.counts,
+                    self.low,
+                    self.high,
+                    self.by_mean,
+                    at,
+                    seem[at],
+                    self.pairs,
+                )
+                sure[at] = max(sure[at], gap)
+                if gap == 0.0:
+                    return
 
     def _judge(self) -> None:
         """Judge the sets of arms that may be groups, as far as they are open."""
-        from oddarm.kernels.groups import judge_group
-
         for stage in range(1, int(self.stages.max()) + 1):
             if not self.verdicts[stage]:
-                self.verdicts[stage] = judge_group(
-                    self.low, self.high, self.by_low, self._up_to(stage), self.epsilon, self.side
-                )[0]
+                self.verdicts[stage], *self.judged[stage] = self._weigh(stage)
+
+    def _weigh(self, stage: int) -> tuple[int, float, float, float, float]:
+        """Return whether the arms up to a stage are a group, and what is certain of them."""
+        from oddarm.kernels.groups import judge_group
+
+        member = self._up_to(stage)
+        seem, sure = self._cuts()
+        sides = member[self.by_mean]
+        edges = np.flatnonzero(sides[1:] != sides[:-1]) + 1
+        inside = np.flatnonzero(~(sides[1:] | sides[:-1])) + 1
+        widest = inside[np.argmax(seem[inside])] if len(inside) else edges[:0]
+        self._sharpen(sure, seem, np.append(edges, widest))
+        return judge_group(
+            self.low,
+            self.high,
+            self._by_segment(member),
+            member,
+            self.epsilon,
+            self.side,
+            sure[edges].min(),
+            sure[widest].max(initial=0.0),
+        )
+
+    def _segments(self, member: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return for each arm how many borders of the group lie below it, by the estimates."""
+        segments = np.empty(len(member), dtype=np.int64)
+        sides = member[self.by_mean]
+        segments[self.by_mean] = np.append(0, np.cumsum(sides[1:] != sides[:-1]))
+        return segments
+
+    def _by_segment(self, member: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the arms by segment and piece, and within these by their lower ends."""
+        return np.lexsort((np.arange(len(member)), self.low, self._segments(member)))
 
     def _up_to(self, stage: int) -> NDArray[np.bool_]:
         """Return which arms were declared up to a stage."""
@@ -309,7 +414,13 @@ class AdaptiveRun(Run):
         if self.quota.any() or not self.ready:
             return
         counts = asked.astype(np.float64)
-        factors = self._plan(counts)
+        caution = self.caution
+        factors, cost = self._plan(counts, caution)
+        while cost == 0 and self.pairs:  # all that was foreseen is not enough
+            caution *= CAUTION
+            factors, cost = self._plan(counts, caution)
+        if (asked == self.tally.counts).all():
+            self.caution = caution
         wanted = np.ceil(np.minimum(counts * (factors - 1.0), 1e15))
         step = np.maximum(np.ceil(STEP * counts), 1.0)
         self.quota[:] = np.minimum(wanted, step)
@@ -324,8 +435,12 @@ class AdaptiveRun(Run):
             if not self.quota.any():  # what matters most is known exactly
                 self.quota[:] = np.minimum(pools - asked, 1)
 
-    def _plan(self, counts: Floats) -> Floats:
-        """Return by what factor the pulls of each arm must grow, as far as can be foreseen."""
+    def _plan(self, counts: Floats, caution: float) -> tuple[Floats, float]:
+        """Return by what factor the pulls of each arm must grow, as far as can be foreseen.
+
+        Returns:
+            The factors, and how many pulls that takes; infinite if nothing can be foreseen.
+        """
         from oddarm.kernels.blocks import best_block, best_cuts
         from oddarm.kernels.groups import plan_group
 
@@ -337,44 +452,50 @@ class AdaptiveRun(Run):
             high = self.means + (high - self.means) * scale
             by_low, by_high = np.argsort(low, kind="stable"), np.argsort(high, kind="stable")
         best = np.ones(len(counts))
+        pairs = self._evidence(counts, caution)
         stage = self._open_stage()
         if stage:
-            plan_group(
-                low,
-                high,
-                self.means,
-                counts,
-                by_low,
-                self.by_mean,
-                self._up_to(stage),
-                self.epsilon,
-                best,
-            )
-            return best
+            member = self._up_to(stage)
+            # Pairs can tell the order of arms whose intervals overlap.
+            shifts = 2.0 * self._segments(member) if self.pairs else np.zeros(len(counts))
+            order = np.lexsort((np.arange(len(counts)), low + shifts))
+            group = order, self.by_mean, member, shifts, self.epsilon
+            return best, plan_group(low, high, self.means, counts, *group, pairs, best)
         declared = self.stages > 0
         arms = low, high, self.means, counts, by_low, by_high, self.by_mean, declared
-        order = self.means, self.means, self.by_mean, declared
+        seem = self._cuts()[0], self.by_mean, declared
         cost = np.inf
         # The block that seems best, the best of those that would end the search, and gaps that
         # would leave no room for a further group.
-        gap, first, last = best_block(*order, self.most, 0)
+        gap, first, last = best_block(*seem, self.most, 0)
         if gap > 0:
-            cost = self._climb(arms, _cuts(first, last, len(counts)), first, last, gap, cost, best)
-            gap, *other = best_block(*order, self.most, self.most)
+            places = _places(first, last, len(counts))
+            cost = self._climb(arms, pairs, places, first, last, gap, cost, best)
+            gap, *other = best_block(*seem, self.most, self.most)
             if gap > 0 and tuple(other) != (first, last):
                 first, last = other
-                cuts = _cuts(first, last, len(counts))
-                cost = self._climb(arms, cuts, first, last, gap, FINISH * cost, best)
-        cuts = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
-        gap = best_cuts(*order, cuts)
+                places = _places(first, last, len(counts))
+                cost = self._climb(arms, pairs, places, first, last, gap, FINISH * cost, best)
+        places = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
+        gap = best_cuts(*seem, places)
         if gap > 0:
-            self._climb(arms, cuts, 0, 0, gap, FINISH * cost, best)
-        return best
+            cost = self._climb(arms, pairs, places, 0, 0, gap, FINISH * cost, best)
+        return best, cost
+
+    def _evidence(self, counts: Floats, caution: float) -> Floats:
+        """Return what `kernels.blocks.certify` wants to know of the evidence of pairs."""
+        if not self.pairs:
+            return np.empty(0)
+        assert isinstance(self._bound, CentredBeta)
+        rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
+        alone = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
+        return np.append(alone, [self.pairs, caution])
 
     def _climb(
         self,
         arms: tuple[Any, ...],
-        cuts: NDArray[np.int64],
+        pairs: Floats,
+        places: NDArray[np.int64],
         first: int,
         last: int,
         gap: float,
@@ -393,7 +514,8 @@ class AdaptiveRun(Run):
 
         def better(at: int) -> bool:
             nonlocal cost
-            price = plan_cuts(*arms, cuts, first, last, SHARES[at] * gap, *problem, trial, cost)
+            wanted = SHARES[at] * gap
+            price = plan_cuts(*arms, places, first, last, wanted, *problem, pairs, trial, cost)
             if not price < cost:
                 return False
             cost, self.share = price, at
@@ -430,7 +552,7 @@ class AdaptiveRun(Run):
 
     def order(self) -> NDArray[np.intp]:
         """Declared arms first, by stage; then the block that leads; each furthest out first."""
-        from oddarm.kernels.blocks import best_block
+        from oddarm.kernels.blocks import best_block, find_cuts
 
         n = self.setting.n
         if not self.ready:
@@ -438,7 +560,9 @@ class AdaptiveRun(Run):
         means = self.tally.means
         by_mean = np.argsort(means, kind="stable")
         stage = np.where(self.stages > 0, self.stages, n + 1)
-        _, first, last = best_block(means, means, by_mean, self.stages > 0, self.most, 0)
+        seem = np.empty(n + 1)
+        find_cuts(means, means, by_mean, seem)
+        _, first, last = best_block(seem, by_mean, self.stages > 0, self.most, 0)
         leaders = by_mean[first:last]
         stage[leaders] = np.minimum(stage[leaders], n)
         far = np.abs(means - np.median(means))
@@ -446,17 +570,13 @@ class AdaptiveRun(Run):
 
     def certificates(self) -> list[Certificate]:
         """Return what is certain of each set of arms that may be a group, the smallest first."""
-        from oddarm.kernels.groups import judge_group
-
         found = []
         order = self.order()
-        by_low = np.lexsort((np.arange(len(self.low)), self.low))
         names = {1: "confirmed", -1: "refuted", 0: "undecided"}
         for stage in range(1, int(self.stages.max()) + 1):
             member = self._up_to(stage)
-            _, least, most, certain, possible = judge_group(
-                self.low, self.high, by_low, member, self.epsilon, self.side
-            )
+            open_ = self.verdict == "running" and not self.verdicts[stage]
+            least, most, certain, possible = self._weigh(stage)[1:] if open_ else self.judged[stage]
             found.append(
                 Certificate(
                     members=tuple(int(arm) for arm in order if member[arm]),
@@ -481,6 +601,6 @@ class AdaptiveRun(Run):
         resort(self.by_mean, self.means)
 
 
-def _cuts(first: int, last: int, n: int) -> NDArray[np.int64]:
+def _places(first: int, last: int, n: int) -> NDArray[np.int64]:
     """Return where the gaps around a block are."""
     return np.array([at for at in (first, last) if 0 < at < n], dtype=np.int64)
