@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from oddarm.bounds import CentredBeta
 from oddarm.kernels.centred import centred_interval
+from oddarm.kernels.compiling import kernel
 from oddarm.kernels.streams import draw
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
     arms.drawn[:] = tally.counts
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _draw_round(
     counts: Any,
     totals: Any,
@@ -85,7 +85,7 @@ def _draw_round(
     return pulls
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _refresh(
     counts: Any, totals: Any, dirty: Any, level: float, low: Any, high: Any, means: Any
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from oddarm.kernels.compiling import kernel
 
 __all__ = ["centred_interval", "centred_intervals", "log_capital"]
 
@@ -17,7 +17,7 @@ _LOG_CENTRED, _LOG_JEFFREYS = math.log1p(-JEFFREYS), math.log(JEFFREYS)
 _LOG_PI = math.log(math.pi)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _remainder(z: float) -> float:
     """Return r(z) for z > 0."""
     total = 0.0
@@ -29,7 +29,7 @@ def _remainder(z: float) -> float:
     return total + inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _centred(s: float, m: float, p: float) -> float:
     """Return log M(p) of the centred prior."""
     q = 1.0 - p
@@ -44,7 +44,7 @@ def _centred(s: float, m: float, p: float) -> float:
     return value - _remainder(a) - _remainder(b) + _remainder(kappa)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _jeffreys(s: float, m: float) -> float:
     """Return log M(p) of the Beta(½, ½) prior, less m·KL(s/m, p)."""
     total = -_LOG_PI - 0.5 * math.log(m) - _remainder(m) + 0.5 * math.log(2.0 * math.pi)
@@ -55,13 +55,13 @@ def _jeffreys(s: float, m: float) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def log_capital(s: float, m: float, p: float) -> float:
     """Return the log of the whole capital against 0 < p < 1 after s successes in m ≥ 1 pulls."""
     return _log_capital(s, m, p, _jeffreys(s, m))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _log_capital(s: float, m: float, p: float, base: float) -> float:
     divergence = 0.0
     if s > 0.0:
@@ -74,7 +74,7 @@ def _log_capital(s: float, m: float, p: float, base: float) -> float:
     return most + math.log1p(math.exp(min(one, two) - most))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def centred_interval(s: float, m: float, level: float) -> tuple[float, float]:
     """Return the ends for s successes in m ≥ 1 pulls, at log(1/α) = level."""
     centre = min(max(s / m, 1e-12), 1.0 - 1e-12)
@@ -111,7 +111,7 @@ def centred_interval(s: float, m: float, level: float) -> tuple[float, float]:
     return ends
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def centred_intervals(totals: Any, counts: Any, level: float, low: Any, high: Any) -> None:
     """Write the ends of every arm; all of [0, 1] for an arm without pulls."""
     for arm in range(len(counts)):

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from oddarm.bounds import NormalMixture, PaperBounded, numerics
+from oddarm.kernels.compiling import OPTIONS, kernel
 from oddarm.kernels.streams import draw
 from oddarm.kernels.sweeps import finish_sweep
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advance", "fits"]
 
-_erfcinv = njit(cache=True)(numerics.erfcinv)
+_erfcinv = kernel(numerics.erfcinv)
 
 PER_PULL, AGRESTI, HOEFFDING = 0, 1, 2
 
@@ -94,7 +95,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.verdict = "ranked"
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unit(pulls: int, rule: Any) -> float:
     """Return what the radii of all arms have in common after so many pulls in all."""
     kind, _, _, _, share, parts = rule
@@ -104,7 +105,7 @@ def _unit(pulls: int, rule: Any) -> float:
     return -math.log(spent) if kind == HOEFFDING else float(_erfcinv(spent))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**OPTIONS, inline="always")
 def _radius(count: Any, total: Any, unit: Any, rule: Any) -> Any:
     """Return the radius of an arm, bit for bit that of `NormalMixture` or as printed."""
     kind, sigma, r, level, _, _ = rule
@@ -117,7 +118,7 @@ def _radius(count: Any, total: Any, unit: Any, rule: Any) -> Any:
     return unit * math.sqrt(p * (1.0 - p) / count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _advance(
     edges: Any,
     stage: Any,
@@ -211,7 +212,7 @@ def _advance(
     return position, pulls, terminals >= enough
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(**OPTIONS, fastmath={"nnan", "nsz"})
 def _draw_block(
     order: Any,
     sweeps: int,
@@ -268,7 +269,7 @@ def _draw_block(
     return lowest, highest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _near(row: Any, least: Any, most: Any, low: float, high: float) -> bool:
     """Return whether one of the edges could break within the block."""
     found = np.int32(0)
@@ -278,7 +279,7 @@ def _near(row: Any, least: Any, most: Any, low: float, high: float) -> bool:
     return bool(found > 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parting(
     first: int,
     second: int,
@@ -328,7 +329,7 @@ def _parting(
     return NEVER
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flip(edges: Any, ones: Any, others: Any) -> None:
     """Delete edges that are there, restore those that are not."""
     for e in range(len(ones)):
@@ -336,7 +337,7 @@ def _flip(edges: Any, ones: Any, others: Any) -> None:
         edges[others[e], ones[e]] = not edges[others[e], ones[e]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _joined(edges: Any, ones: Any, others: Any, hub: Any) -> bool:
     """Delete edges; if each pair has a neighbour in common no community splits, else undo."""
     _flip(edges, ones, others)
@@ -351,7 +352,7 @@ def _joined(edges: Any, ones: Any, others: Any, hub: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common(edges: Any, i: int, j: int) -> int:
     """Return a common neighbour of two arms that are none, -1 if they have none."""
     for x in range(len(edges)):
@@ -360,7 +361,7 @@ def _common(edges: Any, i: int, j: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _replay(
     edges: Any,
     times: Any,
@@ -400,7 +401,7 @@ def _replay(
     return end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _terminals(stage: Any) -> int:
     found = 0
     for i in range(len(stage)):
@@ -408,7 +409,7 @@ def _terminals(stage: Any) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _declare(edges: Any, stage: Any, score: Any, largest_group: int, pulls: int) -> bool:
     """Make the members of every small community terminal; return whether any became so."""
     n = len(stage)

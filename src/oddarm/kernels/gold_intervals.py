@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
+from oddarm.kernels.compiling import OPTIONS, kernel
 from oddarm.kernels.streams import draw
 from oddarm.kernels.sweeps import finish_sweep
 
@@ -63,7 +64,7 @@ def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
     arms.drawn[:] = tally.counts
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(**OPTIONS, fastmath={"nnan", "nsz"})
 def _sweep(
     arms: Any,
     counts: Any,
@@ -108,7 +109,7 @@ def _sweep(
     return made, holds
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ends(chain: Any, first: Any, low: Any, high: Any, begin: Any, end: Any) -> bool:
     """Fill in where each chain begins and ends; return whether all its arms overlap."""
     part = -1
@@ -126,7 +127,7 @@ def _ends(chain: Any, first: Any, low: Any, high: Any, begin: Any, end: Any) -> 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _touched(arms: Any, low: Any, high: Any, begin: Any, end: Any) -> bool:
     """Return whether every arm overlaps a chain."""
     for i in arms:

@@ -15,6 +15,7 @@ from numba import njit
 from oddarm.bounds import BetaMixture, numerics
 from oddarm.bounds.beta_mixture import jeffreys_interval
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, l_of_k
+from oddarm.kernels.compiling import OPTIONS, kernel
 from oddarm.kernels.streams import draw
 from oddarm.strategies.wrr import WRRRun
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["advance", "fits"]
 
-_erfcinv = njit(cache=True)(numerics.erfcinv)
-_interval = njit(cache=True)(jeffreys_interval)
+_erfcinv = kernel(numerics.erfcinv)
+_interval = kernel(jeffreys_interval)
 
 HOEFFDING, AGRESTI, PROVED = 0, 1, 2
 
@@ -93,7 +94,7 @@ def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
         run.finish(run.decided())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _advance(
     kind: int,
     weighted: bool,
@@ -214,13 +215,13 @@ def _advance(
     return position, pulls, over
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**OPTIONS, inline="always")
 def _reach(kind: int, unit: float, count: int, radius: float) -> float:
     """Return the radius of an arm as printed."""
     return unit / math.sqrt(count) if kind == HOEFFDING else radius
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**OPTIONS, inline="always")
 def _meet(
     kind: int, y: float, reach: float, low: float, high: float, theta: float, width: float
 ) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from oddarm.kernels.compiling import OPTIONS
+
 __all__ = ["draw"]
 
 
-@njit(cache=True, inline="always")
+@njit(**OPTIONS, inline="always")
 def draw(start: Any, increment: Any, index: int, mean: float) -> bool:
     """Return whether reward number `index` (from 1) of a Bernoulli arm is 1."""
     word = start + np.uint64(index) * increment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numba import njit
-
+from oddarm.kernels.compiling import kernel
 from oddarm.kernels.streams import draw
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def finish_sweep(run: SweepRun, arms: SimulatedArms, stop_at: int) -> None:
     run.position = (int(rest[-1]) + 1) % run.setting.n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pull(arms: Any, counts: Any, totals: Any, means: Any, starts: Any, increments: Any) -> None:
     for i in arms:
         counts[i] += 1
