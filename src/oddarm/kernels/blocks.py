@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from oddarm.kernels.compiling import kernel
 from oddarm.kernels.pairs import level_of_gap, level_of_order
 
 __all__ = [
@@ -39,14 +39,14 @@ INSET = 0.01
 """How far inside a gap, in parts of its length, an arm must lie to fill it."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def copy(target: Any, values: Any) -> None:
     """Copy an array; a loop compiles in a tenth of the time of a slice."""
     for k in range(len(values)):
         target[k] = values[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def resort(order: Any, keys: Any) -> None:
     """Sort a permutation by keys, ties by arm, in place; quick when it is nearly sorted."""
     for k in range(1, len(order)):
@@ -61,7 +61,7 @@ def resort(order: Any, keys: Any) -> None:
         order[at] = arm
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def find_piece(
     low: Any,
     high: Any,
@@ -143,7 +143,7 @@ def find_piece(
     return False, 0.0, 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def find_rival(
     low: Any,
     high: Any,
@@ -181,7 +181,7 @@ def find_rival(
     return found, -e, -x
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def find_cuts(low: Any, high: Any, order: Any, cuts: Any) -> None:
     """Write by how much order[:k] lie below the others, for every k; infinite at both ends.
 
@@ -200,7 +200,7 @@ def find_cuts(low: Any, high: Any, order: Any, cuts: Any) -> None:
         cuts[k] -= reach
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def best_block(
     cuts: Any, order: Any, declared: Any, most: int, enough: int
 ) -> tuple[float, int, int]:
@@ -226,7 +226,7 @@ def best_block(
     return best, first, last
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def best_cuts(cuts: Any, order: Any, declared: Any, chosen: Any) -> float:
     """Choose the widest gaps such that no arm is next to two of them, nor a declared one to any.
 
@@ -255,7 +255,7 @@ def best_cuts(cuts: Any, order: Any, declared: Any, chosen: Any) -> float:
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def factor_to_fit(
     factor: float, mean: float, down: float, up: float, low: float, high: float
 ) -> float:
@@ -279,7 +279,7 @@ def factor_to_fit(
     return wanted
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def shrink(low: Any, high: Any, means: Any, factors: Any, now_low: Any, now_high: Any) -> None:
     """Compute the intervals as they will be if pulls grow by `factors`."""
     for arm in range(len(low)):
@@ -288,7 +288,7 @@ def shrink(low: Any, high: Any, means: Any, factors: Any, now_low: Any, now_high
         now_high[arm] = means[arm] + (high[arm] - means[arm]) * scale
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def extra_pulls(counts: Any, factors: Any, wanted: Any) -> float:
     """Return what it costs to raise the factors to those wanted."""
     total = 0.0
@@ -297,7 +297,7 @@ def extra_pulls(counts: Any, factors: Any, wanted: Any) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def planned_pulls(counts: Any, factors: Any) -> float:
     """Return what it costs to multiply the pulls by the factors."""
     total = 0.0
@@ -306,7 +306,7 @@ def planned_pulls(counts: Any, factors: Any) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def certify(
     low: Any,
     high: Any,
@@ -361,7 +361,7 @@ def certify(
             best, chosen = cost, split
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def cheapest_filler(
     low: Any,
     high: Any,
@@ -397,7 +397,7 @@ def cheapest_filler(
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _nth_least(values: Any, rank: int) -> float:
     """Return a number that at least `rank` of the values, and hardly more, do not exceed."""
     low, high, count = 0.0, 0.0, 0
@@ -421,7 +421,7 @@ def _nth_least(values: Any, rank: int) -> float:
     return high
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _rule_out(
     low: Any,
     high: Any,
@@ -498,7 +498,7 @@ def _rule_out(
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def plan_cuts(
     low: Any,
     high: Any,

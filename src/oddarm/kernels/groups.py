@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from oddarm.kernels.blocks import (
     BOLD,
@@ -19,6 +18,7 @@ from oddarm.kernels.blocks import (
     resort,
     shrink,
 )
+from oddarm.kernels.compiling import kernel
 
 __all__ = ["judge_group", "plan_group"]
 
@@ -26,7 +26,7 @@ SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 """Shares of the margin that a plan may spend on the gaps of the group; the rest goes inside."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _inside(low: Any, high: Any, by_low: Any, member: Any) -> tuple[float, int, float, float]:
     """Return the largest gap that may be inside a segment, with its place and ends."""
     n = len(low)
@@ -59,7 +59,7 @@ def _inside(low: Any, high: Any, by_low: Any, member: Any) -> tuple[float, int, 
     return best, place, start, stop
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def judge_group(
     low: Any,
     high: Any,
@@ -119,7 +119,7 @@ def judge_group(
     return 0, apart, most, certain, possible
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _confirm(
     low: Any,
     high: Any,
@@ -174,7 +174,7 @@ def _confirm(
     return np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _refute(
     low: Any,
     high: Any,
@@ -220,7 +220,7 @@ def _refute(
     return planned_pulls(counts, factors)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def plan_group(
     low: Any,
     high: Any,

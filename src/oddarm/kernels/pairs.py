@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from oddarm.kernels.compiling import kernel
 
 __all__ = ["certain_gap", "level_of_gap", "level_of_order"]
 
@@ -31,19 +32,19 @@ DEPTH = 9
 """How often a stretch is halved before it counts as not rejected."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def level_of_order(n: int, delta: float) -> float:
     """Return the log capital at which bets on all scales reject a pair of neighbours."""
     return math.log((n - 1) / (ANY_SCALE * delta))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def level_of_gap(gap: float, n: int, delta: float) -> float:
     """Return the log capital at which bets on its own scale reject a gap of at least this width."""
     return -math.log(delta * (BY_WIDTH * gap + EVENLY / (n - 1)))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _weakest(
     arms: tuple[Any, Any, Any, Any],
     some: Any,
@@ -94,7 +95,7 @@ def _weakest(
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _rejected(
     arms: tuple[Any, Any, Any, Any],
     below: Any,
@@ -139,7 +140,7 @@ def _rejected(
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def certain_gap(
     totals: Any,
     counts: Any,
