@@ -137,6 +137,7 @@ class AdaptiveRun(Run):
         self.dirty: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         self.asked: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.quota: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+        self._at = 0  # no arm before it has quota left
         self.goal: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.waiting = 0
         self.stages: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
@@ -161,6 +162,10 @@ class AdaptiveRun(Run):
 
     def ask(self, limit: int | None) -> Sequence[int]:
         """Go on with the round; begin another if it is used up, or `limit` wants more."""
+        if limit == 1 and self.verdict == "running":
+            arm = self._one()
+            if arm is not None:
+                return [arm]
         arms: list[int] = []
         while self.verdict == "running" and (limit is None or len(arms) < limit):
             if not self.quota.any():
@@ -184,12 +189,25 @@ class AdaptiveRun(Run):
             self.asked[asked] += times
         return arms
 
+    def _one(self) -> int | None:
+        """Return the next arm of the round; None if it is used up."""
+        for arm in range(self._at, self.setting.n):
+            left = self.quota.item(arm)
+            if left:
+                self._at = arm
+                self.quota[arm] = left - 1
+                self.asked[arm] = self.asked.item(arm) + 1
+                return arm
+        self._at = self.setting.n
+        return None
+
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown; decide when the round is complete."""
-        count = int(self.tally.counts[arm])
+        count = self.tally.counts.item(arm)
         self.dirty[arm] = True
-        self.asked[arm] = max(int(self.asked[arm]), count)
-        if 0 < self.goal[arm] <= count:
+        if self.asked.item(arm) < count:
+            self.asked[arm] = count
+        if 0 < self.goal.item(arm) <= count:
             self.goal[arm] = 0
             self.waiting -= 1
         if not self.waiting and self.verdict == "running":
@@ -404,6 +422,7 @@ class AdaptiveRun(Run):
 
     def _fill_quota(self, asked: NDArray[np.int64]) -> None:
         """Fill the quota of the next round, given how often each arm has been asked for."""
+        self._at = 0
         pools = self.tally.pools
         # First every arm once, then again, …
         open_ = asked if pools is None else asked[asked < pools]
@@ -594,6 +613,7 @@ class AdaptiveRun(Run):
         from oddarm.kernels.blocks import resort
 
         super().restore(values)
+        self._at = 0
         seen = self.tally.counts > 0
         self.means[seen] = np.clip(self.tally.means, self.low, self.high)[seen]
         resort(self.by_low, self.low)
