@@ -141,11 +141,12 @@ class Search:
         Returns:
             Names of arms; empty when the search is done.
         """
-        most, left = self._most(limit)
-        if left == 0:
-            return []
-        arms = self.run.ask(most) if left is None else self.run.ask(most)[:left]
-        if self._index is None and self._live is None:
+        if self.max_pulls is None and (limit == 1 or limit is None):
+            arms = self.run.ask(limit)
+        else:
+            most, left = self._most(limit)
+            arms = [] if left == 0 else self.run.ask(most)[:left]
+        if self._numbered:
             return list(arms)
         names = self._live_names
         return [names[i] for i in arms]
@@ -193,11 +194,14 @@ class Search:
             UnknownArmError: The search has no such arm.
             RewardError: A reward does not fit the declared model.
         """
-        index = self._index_of(arm)
         run, tally = self.run, self.tally
         decided = run.verdict != "running" or (
             self.max_pulls is not None and tally.pulls >= self.max_pulls
         )
+        if self._numbered and type(arm) is int and 0 <= arm < self.n:  # nearly always
+            index = arm
+        else:
+            index = self._index_of(arm)
         plain = type(reward) is int or type(reward) is float
         if plain and self._live is None and self.rewards.allows(reward):  # type: ignore[arg-type]
             tally.add_one(index, reward)  # type: ignore[arg-type]
@@ -438,6 +442,7 @@ class Search:
         # None of these is made for all arms, of which there may be a million.
         self._live: NDArray[np.intp] | None = None
         self._live_names = self.names
+        self._numbered = self._index is None and not aside  # the run's numbers are the names
         if aside:
             live = [i for i in range(n) if i not in aside]
             self._live = np.array(live, dtype=np.intp)
@@ -468,8 +473,6 @@ class Search:
 
     def _index_of(self, arm: Hashable) -> int:
         if self._index is None:
-            if type(arm) is int and 0 <= arm < self.n:  # nearly always
-                return arm
             try:
                 index = int(operator.index(arm))  # type: ignore[arg-type]
             except TypeError:

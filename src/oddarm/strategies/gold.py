@@ -88,7 +88,7 @@ class GoldRun(SweepRun):
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
-        if self._behind and self._stays(arm):
+        if self._behind and self._next_in_turn(arm):
             return
         if self.verdict != "running" or self.stage[arm]:
             return
@@ -143,7 +143,7 @@ class GoldRun(SweepRun):
         neighbours', give or take how far an arm has moved in the round.
         """
         self._behind = 0
-        in_play = self.stage == 0
+        n, in_play = self.setting.n, self.stage == 0
         counts, totals = self.tally.counts, self.tally.totals
         level = int(counts[in_play].min())
         if self.verdict != "running" or self.graph is None or (counts[in_play] != level).any():
@@ -152,8 +152,11 @@ class GoldRun(SweepRun):
         edges = self.graph.edges
         self._level_now, self._beta_next = level, self._radius(level + 1)
         self._means = means.tolist()
-        self._top = np.where(edges, means, -np.inf).max(axis=1).tolist()
-        self._bottom = np.where(edges, means, np.inf).min(axis=1).tolist()
+        if edges.all():  # all are neighbours of all
+            self._top, self._bottom = [float(means.max())] * n, [float(means.min())] * n
+        else:
+            self._top = np.where(edges, means, -np.inf).max(axis=1).tolist()
+            self._bottom = np.where(edges, means, np.inf).min(axis=1).tolist()
         self._moved = 0.0
         room = 2 * self.b * self._beta_next
         self._room = room - 1e-12 * max(room, float(np.abs(means).max()))  # for the rounding
@@ -163,22 +166,26 @@ class GoldRun(SweepRun):
         """Take note that arrays were changed from outside."""
         self._behind = 0
 
-    def _stays(self, arm: int) -> bool:
-        """Judge an arm pulled in turn if that plainly cuts no edge; return whether it was."""
-        pulls = self._level_now + 1
-        if self.tally.counts.item(arm) != pulls or self.judged.item(arm) != self._level_now:
+    def _next_in_turn(self, arm: int) -> bool:
+        """Judge an arm that had its one pull of the round; return whether it was such an arm."""
+        tally, pulls = self.tally, self._level_now + 1
+        if tally.counts.item(arm) != pulls:
+            self._behind = 0
             return False
-        mean = self.tally.totals.item(arm) / pulls
-        moved = max(self._moved, abs(mean - self._means[arm]))
-        room = self._room - moved
+        mean = tally.totals.item(arm) / pulls
+        moved = abs(mean - self._means[arm])
+        if moved > self._moved:
+            self._moved = moved
+        room = self._room - self._moved
         if self._top[arm] - mean > room or mean - self._bottom[arm] > room:
-            return False
-        self._moved = moved
-        self.judged[arm] = pulls
-        self.beta[arm] = self._beta_next
-        self._behind -= 1
-        if not self._behind:
-            self._take_stock()
+            self._judge_by(arm, pulls)
+        else:  # plainly cuts no edge
+            self.judged[arm] = pulls
+            self.beta[arm] = self._beta_next
+        if self._behind:
+            self._behind -= 1
+            if not self._behind:
+                self._take_stock()
         return True
 
     def _level(self, counts: NDArray[np.int64]) -> int:
