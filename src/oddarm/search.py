@@ -147,7 +147,7 @@ class Search:
             most, left = self._most(limit)
             arms = [] if left == 0 else self.run.ask(most)[:left]
         if self._numbered:
-            return list(arms)
+            return arms if type(arms) is list else list(arms)
         names = self._live_names
         return [names[i] for i in arms]
 

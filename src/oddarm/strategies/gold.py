@@ -137,30 +137,37 @@ class GoldRun(SweepRun):
         self._take_stock()
 
     def _take_stock(self) -> None:
-        """Where arms are pulled in turn, note at the start of a round what their edges hang on.
+        """See whether a round begins, the arms in play having had as many pulls each."""
+        self._behind = 0
+        in_play = self.stage == 0
+        counts = self.tally.counts[in_play]
+        level = int(counts.min())
+        if self.verdict == "running" and self.graph is not None and (counts == level).all():
+            self._begin_round(level, len(counts))
+
+    def _begin_round(self, level: int, arms: int) -> None:
+        """Note what the edges hang on while `arms` arms, pulled `level` times, are pulled in turn.
 
         No edge of an arm can break while its mean is near enough to the extremes of its
         neighbours', give or take how far an arm has moved in the round.
         """
-        self._behind = 0
-        n, in_play = self.setting.n, self.stage == 0
-        counts, totals = self.tally.counts, self.tally.totals
-        level = int(counts[in_play].min())
-        if self.verdict != "running" or self.graph is None or (counts[in_play] != level).any():
-            return
-        means = totals / counts
-        edges = self.graph.edges
+        assert self.graph is not None
+        n, edges = self.setting.n, self.graph.edges
+        means = self.tally.totals / self.tally.counts
+        top, bottom = float(means.max()), float(means.min())
         self._level_now, self._beta_next = level, self._radius(level + 1)
         self._means = means.tolist()
         if edges.all():  # all are neighbours of all
-            self._top, self._bottom = [float(means.max())] * n, [float(means.min())] * n
+            self._top, self._bottom = [top] * n, [bottom] * n
         else:
             self._top = np.where(edges, means, -np.inf).max(axis=1).tolist()
             self._bottom = np.where(edges, means, np.inf).min(axis=1).tolist()
+            for i in np.flatnonzero(self.stage).tolist():
+                self._top[i] = math.inf
         self._moved = 0.0
         room = 2 * self.b * self._beta_next
-        self._room = room - 1e-12 * max(room, float(np.abs(means).max()))  # for the rounding
-        self._behind = int(np.count_nonzero(in_play))
+        self._room = room - 1e-12 * max(room, top, -bottom)  # for the rounding
+        self._arms = self._behind = arms
 
     def unsettle(self) -> None:
         """Take note that arrays were changed from outside."""
@@ -178,6 +185,8 @@ class GoldRun(SweepRun):
             self._moved = moved
         room = self._room - self._moved
         if self._top[arm] - mean > room or mean - self._bottom[arm] > room:
+            if self.stage[arm]:  # told late
+                return True
             self._judge_by(arm, pulls)
         else:  # plainly cuts no edge
             self.judged[arm] = pulls
@@ -185,7 +194,7 @@ class GoldRun(SweepRun):
         if self._behind:
             self._behind -= 1
             if not self._behind:
-                self._take_stock()
+                self._begin_round(pulls, self._arms)
         return True
 
     def _level(self, counts: NDArray[np.int64]) -> int:
