@@ -236,20 +236,23 @@ def _draw_block(
         The lowest of `least` and the highest of `most`.
     """
     lowest, highest = np.float32(np.inf), np.float32(-np.inf)
-    sums = np.empty(sweeps + 1, np.int64)
+    ones = np.empty(sweeps + 1, np.int32)  # of the rewards up to each pull; small, to be quick
+    steps = np.empty(sweeps + 1)
     begin = counts[order[0]]  # in turn, so that no arm has had less
+    for s in range(sweeps + 1):
+        steps[s] = s
     for s in range(sweeps + 2):
         table[s] = _radius(begin + s, (begin + s) / 2, unit, rule)
     for i in order:
         start, increment, mean, count = starts[i], increments[i], means[i], counts[i]
         for s in range(sweeps):
-            sums[s + 1] = draw(start, increment, count + s + 1, mean)
-        sums[0] = totals[i]
+            ones[s + 1] = draw(start, increment, count + s + 1, mean)
+        ones[0] = 0
         for s in range(sweeps):
-            sums[s + 1] += sums[s]
-        y = path[i]
+            ones[s + 1] += ones[s]
+        y, total, pulled = path[i], totals[i], float(count)
         for s in range(sweeps + 1):
-            y[s] = sums[s] / (count + s)
+            y[s] = (total + ones[s]) / (pulled + steps[s])
         if rule[0] == AGRESTI:
             off = 0.0  # the most that ŷ is off ½, hence p̃ less; it is drawn to ½ by z²/(m + z²)
             for s in range(sweeps + 1):
