@@ -30,6 +30,30 @@ def test_positions_are_those_of_the_names(strategy):
     assert positions.tally.to_dict() == names.tally.to_dict()
 
 
+@pytest.mark.parametrize("strategy", ["rr", "wrr", "ib", "roai-lucb", "maxgap", "adaptive"])
+def test_counts_what_was_asked_over_many_rounds(strategy):
+    """Asked for more than a round at once, each arm is noted as often as it was asked for."""
+    search = Search(10, strategy, max_outliers=1)
+    arms = search.ask_indices()
+    search.tell_indices(arms, arms % 2)
+    more = search.ask_indices(500)
+    assert len(more) == 500
+    noted = search.run.asked  # type: ignore[attr-defined]
+    assert noted.tolist() == np.bincount(np.append(arms, more), minlength=10).tolist()
+
+
+@pytest.mark.parametrize("strategy", ["gold", "adaptive", Gold(form="intervals")])
+def test_one_by_one_is_the_order_of_many(strategy):
+    """Asking for one arm at a time gives the arms of asking for many, in their order."""
+    single, many = (Search(10, strategy, max_outliers=1) for _ in range(2))
+    for _ in range(4):
+        arms = many.ask(30)
+        assert [arm for _ in range(30) for arm in single.ask(1)] == arms
+        for arm in arms:
+            single.tell(arm, arm % 2)
+            many.tell(arm, arm % 2)
+
+
 @pytest.mark.parametrize(
     "rewards", ["bernoulli", (0, 1), oddarm.rewards.Bernoulli(pools=(9,) * 10)]
 )

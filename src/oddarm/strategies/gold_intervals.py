@@ -110,9 +110,10 @@ class GoldIntervalRun(SweepRun):
     def _shrink(self, in_play: slice | NDArray[np.intp], means: Floats, reach: float) -> None:
         """Intersect the intervals of arms in play with ŷ ± reach; they never become empty."""
         low, high = self.low[in_play], self.high[in_play]
-        low = np.minimum(np.maximum(low, means - reach), high)
-        self.high[in_play] = np.maximum(np.minimum(high, means + reach), low)
-        self.low[in_play] = low
+        below, above = means - reach, means + reach  # the only arrays that are made
+        np.minimum(np.maximum(below, low, out=below), high, out=below)
+        np.maximum(np.minimum(above, high, out=above), below, out=above)
+        self.low[in_play], self.high[in_play] = below, above
 
     def split(self) -> None:
         """Find the communities anew and make the members of small ones terminal."""

@@ -80,10 +80,10 @@ class RoundRun(Run):
                 self._refill(again=not arms)
                 if not self.queue:
                     break
-            wanted = len(self.queue) if limit is None else limit - len(arms)
-            arms += self.queue[:wanted]
-            del self.queue[:wanted]
-            for arm in arms[-wanted:]:
+            taken = self.queue if limit is None else self.queue[: limit - len(arms)]
+            self.queue = self.queue[len(taken) :]
+            arms += taken
+            for arm in taken:
                 self.asked[arm] += 1
         return arms
 

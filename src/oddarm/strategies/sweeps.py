@@ -94,9 +94,9 @@ class SweepRun(Run):
             return rest
         in_play = np.flatnonzero(self.stage == 0)
         first = int(np.searchsorted(in_play, self.position))
-        arms = in_play[(first + np.arange(limit)) % len(in_play)]
+        arms = np.resize(np.roll(in_play, -first), limit)
         self.position = (int(arms[-1]) + 1) % self.setting.n
-        return np.asarray(arms)
+        return arms
 
     def declare(self, members: NDArray[np.intp]) -> None:
         """Make arms terminal that belong to communities that are small now, S written once."""
