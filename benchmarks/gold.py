@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 import oddarm
-from benchmarks.report import Report, median_ratio, seconds
+from benchmarks.report import Report, median_ratio, processor_seconds
 from benchmarks.rivals import rival
 from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
@@ -79,7 +79,7 @@ def plain(report: Report) -> None:
 
     ours()
     theirs = rival("networkx_gold", n, 20_000)
-    least = min(seconds(ours) for _ in range(3)) / pulls
+    least = min(processor_seconds(ours) for _ in range(3)) / pulls
     report.add(
         "GOLD, n = 100: plain Python with networkx / ours, a pull",
         theirs / least,

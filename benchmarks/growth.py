@@ -35,14 +35,14 @@ def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
     for _ in range(5):
         ends = []
         for pulls in each:
-            start = time.perf_counter()
+            start = time.process_time()
             made = sum(
                 oddarm.simulate(
                     means, strategy, max_outliers=2, max_pulls=n * pulls, seed=seed
                 ).pulls
                 for seed in range(runs)
             )
-            ends.append((made, time.perf_counter() - start))
+            ends.append((made, time.process_time() - start))
         (fewer, shorter), (more, longer) = ends
         found.append((longer - shorter) / (more - fewer))
     return statistics.median(found)

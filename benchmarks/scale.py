@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from numba import njit
 
 import oddarm
-from benchmarks.report import Report, median_ratio
+from benchmarks.report import Report, median_ratio, seconds
 from oddarm.strategies import Gold
 
 FORM = Gold(form="intervals")
@@ -64,15 +67,39 @@ def run(report: Report) -> None:
         most=4,
         note=f"{large['seconds'] * 1e9:.1f} against {small['seconds'] * 1e9:.1f} ns",
     )
-    instance = oddarm.datasets.synthetic("upper", 100, 2.5, seed=1)
+    at_once(report)
 
-    def in_turn() -> None:
-        for k in range(40):
-            oddarm.simulate(instance.means, "gold", epsilon=2.5, seed=k, bound="paper")
 
-    def at_once() -> None:
-        oddarm.simulate(instance.means, "gold", epsilon=2.5, runs=40, bound="paper")
+@njit(nogil=True)
+def spin(turns):  # type: ignore[no-untyped-def]
+    """Compute something for a while, without the interpreter's lock."""
+    word = np.uint64(1)
+    for k in range(turns):
+        word = (word ^ (word >> np.uint64(7))) * np.uint64(0x94D049BB133111EB) + np.uint64(k)
+    return word
 
-    at_once()
-    ratio, _ = median_ratio(in_turn, at_once, 3)
-    report.add("40 runs of GOLD at n = 100: in turn / at once", ratio, note="2 cores: 2 at best")
+
+def at_once(report: Report) -> None:
+    """Compare many runs in turn with all at once, beside what two idle cores would give now."""
+    spin(1)
+
+    def spin_at_once() -> None:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(spin, [50_000_000] * 4))
+
+    ratio, _ = median_ratio(lambda: [spin(50_000_000) for _ in range(4)], spin_at_once, 3, seconds)
+    report.add("a loop without the lock: in turn / at once", ratio, note="2 idle cores: 2")
+    for strategy, n, runs in (("gold", 100, 40), ("adaptive", 100, 8), ("adaptive", 20, 40)):
+        means = oddarm.datasets.synthetic("upper", n, 2.5, seed=1).means
+        options = {"epsilon": 2.5, "bound": "paper" if strategy == "gold" else "anytime"}
+        oddarm.simulate(means, strategy, **options)
+        ratio, _ = median_ratio(
+            lambda: [
+                oddarm.simulate(means, strategy, seed=k, **options)  # noqa: B023
+                for k in range(runs)  # noqa: B023
+            ],
+            lambda: oddarm.simulate(means, strategy, runs=runs, **options),  # noqa: B023
+            3,
+            seconds,
+        )
+        report.add(f"{runs} runs of {strategy} at n = {n}: in turn / at once", ratio)
