@@ -37,7 +37,7 @@ def python(code: str) -> Callable[[], object]:
 
 
 def compiling(folder: str) -> dict[str, float]:
-    """Return the processor seconds by which the first call of each strategy is slower than the second."""
+    """Return by how many seconds of processor time each strategy's first call is the slower."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
     out = subprocess.run(
         [sys.executable, "-c", COMPILE], check=True, capture_output=True, text=True, env=environment
