@@ -14,6 +14,7 @@ No order of the rewards enters: told in batches, late or shuffled, they give the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -24,7 +25,7 @@ from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.numerics import bisect, stirling_remainder
 from oddarm.tally import Tally
 
-__all__ = ["Bernstein", "log_wealth", "mixing_precision"]
+__all__ = ["Bernstein", "first_rejected", "log_wealth", "log_wealth_of_one", "mixing_precision"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -92,35 +93,48 @@ class Bernstein(Bound):
 
 def _distance(m: int, scatter: float, share: float, rho: float, limit: float) -> float:
     """Return how far the mean may lie towards 0 from `share`; never less than the exact root."""
-    from scipy.special import gammainc
-
-    constant = _constant(rho)
 
     def excess(d: float) -> float:
         unit = max(share - d, 0.5)
-        s, a = m * d / unit, (scatter + m * d * d) / (unit * unit) + rho
-        value = constant + (s - a * math.log1p(s / a)) - 0.5 * math.log(a) + _HALF_LOG_2PI
-        return value + _stirling(a) + math.log(gammainc(a, a + s)) - limit
+        v = (scatter + m * d * d) / (unit * unit)
+        return log_wealth_of_one(m * d / unit, v, rho) - limit
 
+    return first_rejected(excess, math.sqrt(2 * scatter * limit) / m + 2 * limit / m)
+
+
+def first_rejected(excess: Callable[[float], float], guess: float) -> float:
+    """Return where in [0, 1] `excess` turns positive, at or just beyond the root; 1 if nowhere."""
     inside, outside = 0.0, 1.0
     low, high = excess(0.0), excess(1.0)
     if high < 0:
         return 1.0
-    guess = math.sqrt(2 * scatter * limit) / m + 2 * limit / m
+    moved = 0  # which end moved last
     for _ in range(60):
         if not inside < guess < outside:
             guess = (inside + outside) / 2
         value = excess(guess)
+        # Illinois' trick: an end that stays for a second time is weighted less, so that it moves
         if value >= 0:
             outside, high = guess, value
-            low /= 2  # Illinois' trick: the other end must move too
+            low = low / 2 if moved == 1 else low
+            moved = 1
         else:
             inside, low = guess, value
-            high /= 2
+            high = high / 2 if moved == -1 else high
+            moved = -1
         if outside - inside <= 1e-9 * outside:
             break
         guess = outside - high * (outside - inside) / (high - low)
     return outside
+
+
+def log_wealth_of_one(s: float, v: float, rho: float) -> float:
+    """Return `log_wealth` of one arm, in plain arithmetic."""
+    from scipy.special import gammainc
+
+    a = v + rho
+    value = _constant(rho) + (s - a * math.log1p(s / a)) - 0.5 * math.log(a) + _HALF_LOG_2PI
+    return value + _stirling(a) + math.log(gammainc(a, a + s))
 
 
 def _stirling(z: float) -> float:

@@ -17,7 +17,12 @@ from typing import ClassVar
 import numpy as np
 
 from oddarm.bounds.base import Bound, Floats
-from oddarm.bounds.bernstein import log_wealth, mixing_precision
+from oddarm.bounds.bernstein import (
+    first_rejected,
+    log_wealth,
+    log_wealth_of_one,
+    mixing_precision,
+)
 from oddarm.bounds.numerics import bisect
 from oddarm.tally import Tally
 
@@ -71,3 +76,33 @@ class PoolBernstein(Bound):
         low = np.clip(np.where(seen, low, self.low), least, greatest)
         high = np.clip(np.where(seen, high, self.high), least, greatest)
         return low, high
+
+    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
+        """Return the interval of one arm, by a quicker search for its ends."""
+        assert tally.pools is not None
+        assert tally.drawn is not None
+        m, size = tally.counts.item(arm), tally.pools.item(arm)
+        if not m:
+            return self.low, self.high
+        total, span = tally.totals.item(arm), self.high - self.low
+        w, ww, z, zz, wz = tally.drawn[:, arm].tolist()
+        centre = z / w
+        rounding = 1e-12 * (zz + ww * centre * centre) / span**2
+        rho, limit = mixing_precision(self.alpha), math.log(2 / self.alpha)
+
+        def distance(side: float) -> float:
+            """How far the mean may lie from the centre, downwards (-1) or upwards (1)."""
+
+            def excess(d: float) -> float:
+                y = centre + side * d * span
+                v = (zz - 2 * y * wz + y * y * ww) / span**2
+                return log_wealth_of_one(d * w, max(v, 0.0) + rounding, rho) - limit
+
+            return first_rejected(excess, guess) * span
+
+        scatter = max(zz - 2 * centre * wz + centre * centre * ww, 0.0) / span**2
+        guess = math.sqrt(2 * scatter * limit) / w + 2 * limit / w
+        least = (total + (size - m) * self.low) / size
+        greatest = (total + (size - m) * self.high) / size
+        low, high = centre - distance(-1.0), centre + distance(1.0)
+        return min(max(low, least), greatest), min(max(high, least), greatest)

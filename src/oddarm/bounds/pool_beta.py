@@ -41,35 +41,19 @@ class PoolBeta(Bound):
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
+        from oddarm.kernels.pools import pool_intervals
+
         assert tally.pools is not None
-        size = tally.pools.astype(np.float64)
-        m = tally.counts.astype(np.float64)
-        s = tally.totals
-        fewest, most = s, size - (m - s)
-        centre = np.clip(np.floor((size + 1) * s / np.maximum(m, 1)), fewest, most)
-        low = self._edge(size, m, s, inside=centre, outside=fewest - 1)
-        high = self._edge(size, m, s, inside=centre, outside=most + 1)
-        return low / size, high / size
+        low, high = np.empty(len(tally.counts)), np.empty(len(tally.counts))
+        level = -math.log(self.alpha)
+        pool_intervals(tally.totals, tally.counts, tally.pools, level, self.prior, low, high)
+        return low, high
 
-    def _edge(self, size: Floats, m: Floats, s: Floats, inside: Floats, outside: Floats) -> Floats:
-        """Return the last k that is kept between `inside` (kept) and `outside` (not)."""
-        from scipy.special import betaln, gammaln
+    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
+        """Return the interval of one arm."""
+        from oddarm.kernels.pools import pool_interval
 
-        a = self.prior
-        # B(a, a)/B(s+a, f+a)/α and the binomial coefficients, in logs; size! and the like cancel
-        limit = -math.log(self.alpha) + betaln(a, a) - betaln(s + a, m - s + a)
-        limit = limit + gammaln(size - m + 1) - gammaln(size + 1)
-        for _ in range(int(math.log2(float(np.max(size)) + 2)) + 2):
-            middle = np.trunc((inside + outside) / 2)
-            middle = np.where(np.abs(outside - inside) <= 1, inside, middle)
-            k, left = middle, size - middle
-            ratio = (
-                gammaln(k - s + 1)
-                - gammaln(k + 1)
-                + gammaln(left - (m - s) + 1)
-                - gammaln(left + 1)
-            )
-            kept = ratio < limit
-            inside = np.where(kept, middle, inside)
-            outside = np.where(kept, outside, middle)
-        return inside
+        assert tally.pools is not None
+        s, m, size = tally.totals.item(arm), tally.counts.item(arm), tally.pools.item(arm)
+        low, high = pool_interval(s, float(m), float(size), -math.log(self.alpha), self.prior)
+        return float(low), float(high)
