@@ -151,6 +151,18 @@ def test_lost_pulls_of_a_pool_are_asked_for_again():
     assert search.ask(9) == list(range(5))
 
 
+@pytest.mark.parametrize("limit", [1, 7, 50, None])
+def test_every_pull_asked_for_is_counted_once(limit):
+    """What is asked for in one call, over several rounds, is what the run takes for asked."""
+    search = oddarm.Search(5, RR(), max_outliers=1)
+    counts = np.zeros(5, dtype=int)
+    for _ in range(4):
+        for arm in search.ask(limit):
+            counts[arm] += 1
+            search.tell(arm, arm % 2)
+        assert search.run.asked.tolist() == counts.tolist()
+
+
 def test_proved_intervals_decide():
     """An arm proved above the threshold is declared even if its mean has since fallen below it."""
     search = oddarm.Search(21, RR(k=0), max_outliers=1)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class RecordedSource(Source):
-    """Recorded rewards of each arm, in a random order of each arm's own.
+    """Recorded rewards of each arm, in a random order of each arm's own, or as recorded.
 
     Without replacement, an arm is a finite pool and each reward is drawn once. With replacement,
     it is endless and its mean is that of what was recorded.
@@ -32,6 +32,7 @@ class RecordedSource(Source):
         rewards: What a reward may be, as for `Search`; the sizes of the pools are added if they
             are finite.
         seed: Of the random orders; a whole number ≥ 0.
+        shuffle: Whether to put them in a random order; False if they are in one already.
 
     Example:
         >>> log = RecordedSource({"a": [0, 1, 1], "b": [0, 0, 1], "c": [1, 0, 0]})
@@ -49,6 +50,7 @@ class RecordedSource(Source):
         replace: bool = False,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         seed: int = 0,
+        shuffle: bool = True,
     ) -> None:
         model = as_rewards(rewards)
         pools: dict[Any, _Rewards] = {}
@@ -57,7 +59,7 @@ class RecordedSource(Source):
                 pools[arm] = _Rewards(model.check(values).copy())
             except RewardError as error:
                 raise RewardError(f"arm {arm!r}: {error}") from None
-        self._set_up(pools, replace, model, seed)
+        self._set_up(pools, replace, model, seed, shuffle)
 
     @classmethod
     def from_counts(
@@ -83,11 +85,16 @@ class RecordedSource(Source):
                 )
             pools[arm] = _Counted(int(size), int(ones))
         source = cls.__new__(cls)
-        source._set_up(pools, replace, Bernoulli(), seed)
+        source._set_up(pools, replace, Bernoulli(), seed, shuffle=True)
         return source
 
     def _set_up(
-        self, pools: Mapping[Any, _Rewards | _Counted], replace: bool, model: Rewards, seed: int
+        self,
+        pools: Mapping[Any, _Rewards | _Counted],
+        replace: bool,
+        model: Rewards,
+        seed: int,
+        shuffle: bool,
     ) -> None:
         for arm, pool in pools.items():
             if pool.size == 0:
@@ -100,6 +107,8 @@ class RecordedSource(Source):
         sizes = None if replace else tuple(pool.size for pool in self._pools)
         self._rewards = changed(model, pools=sizes)
         self._shuffled: dict[int, NDArray[Any]] = {}
+        if not shuffle:
+            self._shuffled = {i: pool.at(np.arange(pool.size)) for i, pool in enumerate(self._pools)}
         self._starts, self._increments = streams(seed, len(pools))
         self._drawn = [0] * len(pools)
 

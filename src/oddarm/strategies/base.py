@@ -175,6 +175,8 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     confirms: ClassVar[bool] = False
+    finite: ClassVar[bool] = True
+    """Whether it takes finite pools, drawn without replacement."""
 
     @abstractmethod
     def start(self, setting: Setting) -> Run:

@@ -51,6 +51,7 @@ class Gold(Strategy):
     """
 
     name: ClassVar[str] = "gold"
+    finite: ClassVar[bool] = False
     form: Literal["edges", "intervals"] = "edges"
 
     def __post_init__(self) -> None:
