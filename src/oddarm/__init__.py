@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         strategies,
         theory,
     )
+    from oddarm.comparison import Comparison, compare
     from oddarm.errors import OddarmError
     from oddarm.groups import Group, outlier_arms, outlier_groups
     from oddarm.planning import Plan, guess_means, plan
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from oddarm.store import Study, create_study, list_studies, open_study
 
 __all__ = [
+    "Comparison",
     "Group",
     "OddarmError",
     "Plan",
@@ -44,6 +46,7 @@ __all__ = [
     "Study",
     "__version__",
     "bounds",
+    "compare",
     "create_study",
     "datasets",
     "errors",
@@ -68,6 +71,7 @@ __all__ = [
 
 # Public names are loaded on first use, so that `import oddarm` costs next to nothing.
 _HOMES = {
+    "Comparison": "comparison",
     "Group": "groups",
     "OddarmError": "errors",
     "Plan": "planning",
@@ -75,6 +79,7 @@ _HOMES = {
     "Result": "result",
     "Search": "search",
     "Study": "store",
+    "compare": "comparison",
     "create_study": "store",
     "find": "runner",
     "find_async": "runner",

@@ -19,6 +19,7 @@ from oddarm.search import Search
 from oddarm.simulation import simulate
 from oddarm.sources import SimulatedArms
 from oddarm.strategies import as_strategy
+from oddarm.text import group_dict, groups_sentence, text_table
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan"]
 
@@ -111,26 +112,10 @@ class Plan:
     @property
     def summary(self) -> str:
         """What the means are like, in a sentence or two."""
-        limit = f"ε = {self.problem.epsilon:g} and {self._most}"
-        text = f"These {len(self.means):,} means have no outlier group at {limit}."
-        if self.groups:
-            group = max(self.groups, key=lambda found: found.max_epsilon)
-            odd = len(group.members)
-            text = (
-                f"{odd} of {len(self.means):,} arms {'is' if odd == 1 else 'are'} an outlier group "
-                f"at {limit}; the gap of {group.gap:.3g} is wide enough for "
-                + (f"ε up to {group.max_epsilon:.3g}." if group.max_epsilon < np.inf else "any ε.")
-            )
+        text = groups_sentence(len(self.means), self.problem, self.groups)
         if self.full_scan is None:
             return text
         return f"{text} To read everything takes {self.full_scan:,} pulls."
-
-    @property
-    def _most(self) -> str:
-        if self.problem.max_outliers is not None:
-            most = self.problem.max_outliers
-            return f"at most {most} outlier{'s' * (most > 1)}"
-        return f"ρ = {self.problem.rho:g}"
 
     def table(self, width: int | None = None) -> str:
         """Return one line for each strategy, as text.
@@ -139,19 +124,12 @@ class Plan:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
         head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
-        cells = [head, *(_cells(cost) for cost in self.costs)]
-        columns = dict(zip(head, zip(*cells, strict=True), strict=True))
-        wide = {name: max(map(len, column)) for name, column in columns.items()}
-        for name in ("until", "ended", "right", "90 % of runs"):
-            if width is not None and sum(wide.values()) + 2 * len(wide) - 2 > width:
-                del wide[name]
-        left = ("strategy", "until")
-        return "\n".join(
-            "  ".join(
-                columns[name][k].ljust(room) if name in left else columns[name][k].rjust(room)
-                for name, room in wide.items()
-            )
-            for k in range(len(cells))
+        cells = [_cells(cost) for cost in self.costs]
+        return text_table(
+            dict(zip(head, zip(*cells, strict=True), strict=True)),
+            left=("strategy", "until"),
+            spare=("until", "ended", "right", "90 % of runs"),
+            width=width,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,10 +137,7 @@ class Plan:
         return {
             "summary": self.summary,
             "problem": self.problem.to_dict(),
-            "groups": [
-                {**asdict(group), "max_epsilon": _finite(group.max_epsilon)}
-                for group in self.groups
-            ],
+            "groups": [group_dict(group) for group in self.groups],
             "strategies": [asdict(cost) for cost in self.costs],
             "full_scan": self.full_scan,
             "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
@@ -299,10 +274,6 @@ def _cells(cost: StrategyCost) -> tuple[str, ...]:
         f"{cost.runs - cost.capped} of {cost.runs}",
         "-" if cost.right is None else f"{cost.right} of {cost.runs}",
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if value < np.inf else None
 
 
 def _pulls(pulls: int, cost: StrategyCost) -> str:

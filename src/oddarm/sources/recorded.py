@@ -108,7 +108,9 @@ class RecordedSource(Source):
         self._rewards = changed(model, pools=sizes)
         self._shuffled: dict[int, NDArray[Any]] = {}
         if not shuffle:
-            self._shuffled = {i: pool.at(np.arange(pool.size)) for i, pool in enumerate(self._pools)}
+            self._shuffled = {
+                i: pool.at(np.arange(pool.size)) for i, pool in enumerate(self._pools)
+            }
         self._starts, self._increments = streams(seed, len(pools))
         self._drawn = [0] * len(pools)
 
