@@ -217,6 +217,160 @@ def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
     assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
 
 
+@pytest.fixture
+def press_at(monkeypatch):
+    """Let the next search be interrupted by Ctrl-C after so many rows."""
+
+    def prepare(pulls):
+        real = oddarm.find
+
+        def press(search):
+            if search.pulls >= pulls:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(
+            oddarm, "find", lambda *args, **options: real(*args, callbacks=[press], **options)
+        )
+
+    return prepare
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "rr"])
+@pytest.mark.parametrize("pulls", [10, 130, 300])
+def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strategy, pulls):
+    """A search that goes on draws no row twice and gives the answer of one that never stopped."""
+    usual = ("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1, "--seed", 3)
+    whole = json.loads(find(*usual, "--strategy", strategy, "--json")[1])
+    drawn = []
+    draw = oddarm.sources.table.TableSource.draw
+
+    def noted(source, arm, count=1):
+        rewards = draw(source, arm, count)
+        end = source._drawn[source._index[arm]]
+        drawn.extend((arm, row) for row in range(end - len(rewards), end))
+        return rewards
+
+    monkeypatch.setattr(oddarm.sources.table.TableSource, "draw", noted)
+    state = tmp_path / "state.json"
+    press_at(pulls)
+    assert find(*usual, "--strategy", strategy, "--save", state)[0] == 130
+    told = oddarm.Search.load(state).pulls
+    assert pulls <= told < whole["pulls"]
+    code, out, err = find(*usual[:-2], "--resume", state, "--json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert len(drawn) == len(set(drawn)) == data["pulls"]
+    assert (data["verdict"], data["outliers"]) == (whole["verdict"], whole["outliers"])
+    assert told < data["pulls"] <= 12 * ROWS
+    assert oddarm.Search.load(state).pulls == data["pulls"]
+
+
+def test_resume_with_a_larger_budget(find, tmp_path):
+    """A search that ended for want of rows goes on with more, and is saved where it is told."""
+    state, other = tmp_path / "state.json", tmp_path / "other.json"
+    find(*USUAL, "--max-pulls", 60, "--save", state)
+    _, out, _ = find(*USUAL[:-2], "--resume", state)
+    assert out.startswith("The budget ended first")
+    code, out, _ = find(*USUAL[:-2], "--resume", state, "--max-pulls", 1200, "--save", other)
+    assert code == 0
+    assert out.startswith("1 of 12 hosts stands apart")
+    assert f"saved: {other}" in out
+    assert oddarm.Search.load(state).pulls == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--epsilon", "3"], "--epsilon 3.0 with --resume, whose search has 2.5"),
+        (["--rho", "0.9"], "--rho 0.9 with --resume, whose search has none"),
+        (["--strategy", "rr"], "--strategy rr with --resume, whose search has adaptive"),
+        (["--seed", "1"], "--seed 1 with --resume, whose search has 0"),
+        (["--where", "ms > 110"], "was begun on other data, 12 arms with 1,200 rows"),
+        (["--replace"], "was begun on other data"),
+    ],
+)
+def test_resume_refuses_what_differs(find, tmp_path, arguments, words):
+    """What the saved search knows may be repeated but not changed; the data must be the same."""
+    state = tmp_path / "state.json"
+    find(*USUAL, "--max-pulls", 60, "--save", state)
+    code, out, err = find(*USUAL, "--delta", 0.05, "--resume", state, *arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+def test_resume_of_what_is_no_search(find, tmp_path):
+    """A file that is missing or holds something else is named."""
+    missing, other = tmp_path / "missing.json", tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
+    for path, words in ((missing, "missing.json"), (other, "not the saved state")):
+        code, _, err = find(*USUAL[:-2], "--resume", path)
+        assert code == 2
+        assert words in err
+        assert "Traceback" not in err
+
+
+def test_compare(find):
+    """--compare says how many rows every strategy needed, the fewest first, and a full scan."""
+    code, out, err = find(*USUAL, "--compare")
+    assert (code, err) == (0, "")
+    sentence, table, notes = out.split("\n\n")
+    assert sentence.startswith("By all 1,200 rows: 1 of 12 hosts is an outlier group")
+    lines = table.splitlines()
+    assert lines[0].split()[:4] == ["strategy", "rows", "share", "verdict"]
+    names = [line.split("  ")[0].strip(" *†") for line in lines[1:]]
+    assert set(names) == {*oddarm.strategies.STRATEGIES, "full scan"}
+    assert "* at most 12,000 times drawn with replacement" in " ".join(notes.split())
+    assert "† no guarantee" in notes
+    adaptive = next(line for line in lines if line.startswith("adaptive"))
+    assert adaptive.split()[-3:] == ["1", "yes", "host-07"]
+
+
+def test_compare_as_json(find):
+    """--compare --json prints all of it as JSON; a budget holds for every strategy."""
+    code, out, _ = find(*USUAL, "--compare", "--json", "--max-pulls", 40)
+    data = json.loads(out)
+    assert code == 0
+    assert data["rows"] == 12 * ROWS
+    assert [group["members"] for group in data["groups"]] == [["host-07"]]
+    assert all(run["pulls"] <= 40 for run in data["strategies"])
+    assert len(data["strategies"]) == len(oddarm.strategies.STRATEGIES)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_comparisons_fit_the_terminal(find, monkeypatch, columns):
+    """No line is wider than the terminal, and rows are shown in any case."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = find(*USUAL, "--compare", "--max-pulls", 40)
+    assert max(map(len, out.splitlines())) <= columns
+    assert "rows" in out.split("\n\n")[1].splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--strategy", "rr"], ["--replace"], ["--plot", "x.png"], ["--save", "x.json"]],
+)
+def test_compare_refuses_what_is_for_one_search(find, arguments):
+    """What makes no sense for all strategies is refused, even if it is the default."""
+    code, out, err = find(*USUAL, "--compare", *arguments)
+    assert (code, out) == (2, "")
+    assert f"{arguments[0]} with --compare" in err
+
+
+def test_interrupted_comparison(find, monkeypatch):
+    """Ctrl-C ends a comparison with exit code 130 and no table."""
+    real = oddarm.compare
+
+    def interrupted(*arguments, **options):
+        def press(search):
+            if search.pulls > 20:
+                signal.raise_signal(signal.SIGINT)
+
+        return real(*arguments, **{**options, "progress": press})
+
+    monkeypatch.setattr(oddarm, "compare", interrupted)
+    assert find(*USUAL, "--compare") == (130, "", "oddarm: interrupted\n")
+
+
 def test_as_a_command(folder):
     """The command works in a process of its own, where nothing is a terminal."""
     shown = subprocess.run(

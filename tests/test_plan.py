@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +84,44 @@ def test_rewards_in_a_range():
     assert {"gold", "rr"} <= set(chosen)
 
 
+@pytest.mark.parametrize("rewards", ["bernoulli", (0, 1)])
+def test_finite_pools(rewards):
+    """With pools no reward is drawn twice, so no run needs more than there are."""
+    sizes = tuple(range(60, 80))
+    model = replace(oddarm.rewards.as_rewards(rewards), pools=sizes)
+    plan = oddarm.plan(EASY, ["adaptive", "rr", "gold"], runs=2, rewards=model)
+    adaptive, rr, gold = plan.costs
+    assert plan.full_scan == sum(sizes)
+    for cost in (adaptive, rr):
+        assert cost.high <= sum(sizes)
+        assert (cost.capped, cost.replaced) == (0, False)
+    assert adaptive.right == 2
+    assert gold.replaced
+    assert gold.median > sum(sizes)
+    assert plan.notes[0].startswith("* drawn with replacement")
+    assert str(plan).endswith(plan.notes[0])
+
+
+def test_finite_pools_are_searched_as_a_table_is():
+    """The pulls are those that find needs on pools of these means."""
+    model = oddarm.rewards.Bernoulli(pools=(200,) * 20)
+    (cost,) = oddarm.plan(EASY, ["adaptive"], runs=1, seed=5, rewards=model).costs
+    arms = oddarm.sources.SimulatedArms(list(EASY.values()))
+    pools = {arm: arms.pool(arm, 200) for arm in range(20)}
+    log = oddarm.sources.RecordedSource(pools, seed=5)
+    assert oddarm.find(log, until="found").pulls == cost.median
+
+
+def test_means_of_small_pools_are_rounded():
+    """Five 0/1 rewards cannot have the mean 0.22; what they can have is taken for true."""
+    model = oddarm.rewards.Bernoulli(pools=(5,) * 6)
+    plan = oddarm.plan([0.22, 0.2, 0.18, 0.21, 0.2, 0.95], ["rr"], runs=1, rewards=model,
+                       max_outliers=1)  # fmt: skip
+    assert plan.means == {0: 0.2, 1: 0.2, 2: 0.2, 3: 0.2, 4: 0.2, 5: 1.0}
+    with pytest.raises(oddarm.OddarmError, match="6 sizes for 3 arms"):
+        oddarm.plan([0.1, 0.2, 0.3], ["rr"], rewards=model)
+
+
 def test_until():
     """Strategies that cannot confirm are run until they rank, and refuse to be asked for more."""
     assert oddarm.plan(EASY, ["gold"], runs=1).costs[0].until == "ranked"
@@ -121,8 +160,11 @@ def test_command_with_a_guess(command):
     guess = ("--arms", 20, "--outliers", 2, "--gap", 0.6, "--rate", 0.2, "--runs", 2)
     code, out, err = command(*guess, "--rows", 500)
     assert (code, err) == (0, "")
-    assert "To read everything takes 10,000 pulls." in " ".join(out.split())
+    assert "takes 10,000 pulls; no reward is drawn twice." in " ".join(out.split())
+    assert "* drawn with replacement" in out
+    code, out, _ = command(*guess)
     assert {"gold", "rr", "wrr"} <= {line.split()[0] for line in out.splitlines() if line}
+    assert "*" not in out
     code, out, _ = command(*guess, "--strategy", "gold", "--json")
     data = json.loads(out)
     assert [cost["strategy"] for cost in data["strategies"]] == ["gold"]
@@ -142,16 +184,23 @@ def test_command_with_pilot_data(command, tmp_path):
     assert data["full_scan"] == 80
     assert {row["arm"]: row["mean"] for row in data["means"]}["h"] == pytest.approx(0.9)
     assert data["strategies"][0]["right"] == 2
+    assert (data["finite"], data["strategies"][0]["replaced"]) == (True, True)
+    code, out, _ = command(*pilot, "--runs", 2, "--strategy", "rr", "--replace", "--json")
+    data = json.loads(out)
+    assert (data["finite"], data["full_scan"]) == (False, None)
+    assert data["strategies"][0]["median"] > 80
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "neither pilot data nor a guess"),
+        ([], "neither data nor a guess"),
         (["--arms", "20"], "--arms and --gap"),
-        (["pilot.csv", "--arms", "20"], "pass pilot data or a guess"),
+        (["pilot.csv", "--arms", "20"], "pass data or a guess"),
         (["pilot.csv", "--arm", "a", "--reward", "b"], "pilot.csv is no file"),
         (["--arms", "20", "--gap", "0.9"], "must be in [0, 1]"),
+        (["--arms", "20", "--gap", "0.9", "--rows", "9"], "must be in [0, 1]"),
+        (["--arms", "20", "--gap", "0.1", "--rows", "9", "--replace"], "which has no end"),
         (["--arms", "20", "--gap", "0.1", "--strategy", "x"], "strategy == 'x'"),
         (["--arms", "20", "--gap", "0.1", "--delta", "2"], "delta == 2"),
     ],

@@ -17,7 +17,7 @@ from oddarm.runner import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
 from oddarm.strategies import STRATEGIES, Strategy, as_strategy
-from oddarm.text import group_dict, groups_sentence, text_table
+from oddarm.text import REPLACED, group_dict, groups_sentence, text_table
 
 __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 
@@ -90,16 +90,14 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What else there is to know about the table."""
-        notes = ["right: every outlier group ranks first."] if self.groups else []
-        budgets = {run.budget for run in self.runs if run.replaced}
+        notes = ["found: how many arms it declares"]
+        notes[0] += "; right: every outlier group ranks first." if self.groups else "."
         notes += [
-            f"* drawn with replacement, at most {budget:,} times: "
-            "there is no proof for rewards that are drawn once each."
-            for budget in budgets
+            f"* at most {budget:,} times {REPLACED}"
+            for budget in {run.budget for run in self.runs if run.replaced}
         ]
-        unproved = [run.strategy for run in self.runs if not run.proved]
-        if unproved:
-            notes.append(f"No guarantee: {', '.join(unproved)}.")
+        if not all(run.proved for run in self.runs):
+            notes.append("† no guarantee.")
         notes += [f"Not run: {name}, since {reason}" for name, reason in self.left_out.items()]
         return notes
 
@@ -274,8 +272,9 @@ def _right(result: Result, groups: Sequence[Group]) -> bool | None:
 
 def _cells(run: ComparedRun, size: int) -> tuple[str, ...]:
     result = run.result
+    marks = "*" * run.replaced + "†" * (not run.proved)
     return (
-        run.strategy + " *" * run.replaced,
+        f"{run.strategy} {marks}".rstrip(),
         ("> " if result.verdict == "budget" else "") + f"{result.pulls:,}",
         f"{100 * run.share:.1f} %" if run.share < 0.9995 else f"{100 * run.share:,.0f} %",
         result.verdict,

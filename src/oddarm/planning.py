@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.checks import whole_number
 from oddarm.errors import ParameterError
@@ -15,11 +17,12 @@ from oddarm.groups import Group, outlier_groups
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.runner import find
 from oddarm.search import Search
 from oddarm.simulation import simulate
-from oddarm.sources import SimulatedArms
+from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import as_strategy
-from oddarm.text import group_dict, groups_sentence, text_table
+from oddarm.text import REPLACED, group_dict, groups_sentence, text_table
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan"]
 
@@ -78,6 +81,8 @@ class StrategyCost:
         capped: How many of them reached the cap.
         cap: The most pulls of a run.
         right: How many ranked every outlier group first; None if there is no group.
+        replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
+            takes no finite pools.
     """
 
     strategy: str
@@ -89,6 +94,7 @@ class StrategyCost:
     capped: int
     cap: int
     right: int | None
+    replaced: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class Plan:
         groups: The outlier groups that these means have.
         costs: For each strategy, what it needed.
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
+        finite: Whether the runs drew from finite pools, each reward once.
     """
 
     means: dict[Any, float]
@@ -108,6 +115,7 @@ class Plan:
     groups: tuple[Group, ...]
     costs: tuple[StrategyCost, ...]
     full_scan: int | None
+    finite: bool = False
 
     @property
     def summary(self) -> str:
@@ -115,7 +123,13 @@ class Plan:
         text = groups_sentence(len(self.means), self.problem, self.groups)
         if self.full_scan is None:
             return text
-        return f"{text} To read everything takes {self.full_scan:,} pulls."
+        once = "; no reward is drawn twice" if self.finite else ""
+        return f"{text} To read everything takes {self.full_scan:,} pulls{once}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know about the table."""
+        return [f"* {REPLACED}"] if any(cost.replaced for cost in self.costs) else []
 
     def table(self, width: int | None = None) -> str:
         """Return one line for each strategy, as text.
@@ -140,11 +154,12 @@ class Plan:
             "groups": [group_dict(group) for group in self.groups],
             "strategies": [asdict(cost) for cost in self.costs],
             "full_scan": self.full_scan,
+            "finite": self.finite,
             "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
         }
 
     def __str__(self) -> str:
-        return f"{self.summary}\n\n{self.table()}"
+        return "\n".join([self.summary, "", self.table(), "", *self.notes]).rstrip()
 
 
 def plan(
@@ -165,16 +180,17 @@ def plan(
     """Simulate searches on means taken for true and return what they cost.
 
     Strategies with compiled code are run pull by pull; others in batches that make their pulls up
-    to a sixteenth too many. Rewards are drawn endlessly: a search on finite pools that are not
-    much larger than its pulls needs fewer, since it ends when everything has been read.
+    to a sixteenth too many. Rewards are drawn endlessly unless `rewards` has pools: then they
+    are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
 
     Args:
         means: The means, from `guess_means` or from a pilot; a sequence or a mapping by arm.
         strategies: The strategies to compare; default adaptive, gold, rr, and for 0/1 rewards wrr.
         runs: How many runs of each.
         cap: The most pulls of a run; default 1,000,000, or 100,000 where there is no compiled code.
-        full_scan: How many pulls draw every item of every arm, if arms are finite.
-        rewards: As for `Search`.
+        full_scan: How many pulls draw every item of every arm; default the sum of the pools.
+        rewards: As for `Search`. With pools, the means are rounded to what so many 0/1 rewards can
+            have.
         until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
         progress: Called with the search now and then.
@@ -193,6 +209,12 @@ def plan(
     model = as_rewards(rewards)
     pairs = means.items() if isinstance(means, Mapping) else enumerate(means)
     known: dict[Any, float] = {arm: float(mean) for arm, mean in pairs}
+    endless = replace(model, pools=None)
+    pools = _pools(SimulatedArms(list(known.values()), endless), model)
+    if model.pools is not None:
+        full_scan = full_scan or sum(model.pools)
+        if isinstance(model, Bernoulli):
+            known = {arm: float(pools[number].mean()) for number, arm in enumerate(known)}
     groups = outlier_groups(
         known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
         mixed=True,
@@ -202,13 +224,20 @@ def plan(
     values = list(known.values())
     costs = []
     for place, name in enumerate(_chosen(model) if strategies is None else strategies):
-        wanted = until or ("found" if as_strategy(name).confirms else "ranked")
-        options = {**problem, "rewards": model, "until": wanted, "bound": bound}
-        compiled = _compiled(name, values, options)
-        most = cap or (CAP if compiled else SLOW_CAP)
+        strategy = as_strategy(name)
+        replaced = bool(pools) and not strategy.finite
+        wanted = until or ("found" if strategy.confirms else "ranked")
+        options = {**problem, "until": wanted, "bound": bound}
+        compiled = _compiled(name, values, {**options, "rewards": endless})
+        most = cap or (CAP if compiled or pools else SLOW_CAP)
+        run = (
+            partial(_run_on_pools, pools, model)
+            if pools and not replaced
+            else partial(_run, compiled, values, endless)
+        )
         pulls, capped, right = [], 0, 0
         for k in range(runs):
-            result = _run(compiled, values, name, seed + k, most, progress, options)
+            result = run(name, seed + k, most, progress, options)
             pulls.append(result.pulls)
             capped += result.verdict == "budget"
             right += all(_first(result.ranking, group) for group in odd)
@@ -217,15 +246,36 @@ def plan(
         low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
         costs.append(
             StrategyCost(
-                name, wanted, low, median, high, runs, capped, most, right if odd else None
+                strategy=name,
+                until=wanted,
+                low=low,
+                median=median,
+                high=high,
+                runs=runs,
+                capped=capped,
+                cap=most,
+                right=right if odd else None,
+                replaced=replaced,
             )
         )
-    return Plan(known, asked, tuple(groups), tuple(costs), full_scan)
+    return Plan(known, asked, tuple(groups), tuple(costs), full_scan, bool(pools))
+
+
+def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
+    """Return the rewards of each arm, if arms are finite; their order does not matter."""
+    sizes = rewards.pools
+    if sizes is None:
+        return {}
+    if len(sizes) != len(arms.means):
+        raise ParameterError(
+            f"pools has {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
+        )
+    return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
 def _chosen(rewards: Rewards) -> list[str]:
     """Return the strategies to compare, if nobody says which."""
-    fast = isinstance(rewards, Bernoulli)
+    fast = isinstance(rewards, Bernoulli) and rewards.pools is None
     return [name for name in PLANNED if fast or name not in SLOW]
 
 
@@ -238,6 +288,7 @@ def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
 def _run(
     compiled: bool,
     means: list[float],
+    rewards: Rewards,
     strategy: str,
     seed: int,
     most: int,
@@ -247,11 +298,17 @@ def _run(
     """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
     if compiled:
         result: Result = simulate(
-            means, strategy, seed=seed, progress=progress, max_pulls=most, **options
-        )
+            means,
+            strategy,
+            rewards=rewards,
+            seed=seed,
+            progress=progress,
+            max_pulls=most,
+            **options,
+        )  # fmt: skip
         return result
-    search = Search(len(means), strategy, seed=seed, max_pulls=most, **options)
-    arms = SimulatedArms(means, search.rewards, seed)
+    search = Search(len(means), strategy, rewards=rewards, seed=seed, max_pulls=most, **options)
+    arms = SimulatedArms(means, rewards, seed)
     while not search.done:
         batch = max(search.pulls // BATCHES, len(means))
         for arm, count in Counter(search.ask(batch)).items():
@@ -261,13 +318,31 @@ def _run(
     return search.result()
 
 
+def _run_on_pools(
+    pools: Mapping[int, NDArray[np.float64]],
+    rewards: Rewards,
+    strategy: str,
+    seed: int,
+    most: int,
+    progress: Callable[[Search], object] | None,
+    options: dict[str, Any],
+) -> Result:
+    """Return one run on finite pools, drawn from as `find` draws from a table."""
+    log = RecordedSource(pools, rewards=rewards, seed=seed)
+    watchers = () if progress is None else (progress,)
+    result = find(log, strategy=strategy, seed=seed, max_pulls=most, callbacks=watchers, **options)
+    if result.verdict == "running":
+        raise KeyboardInterrupt
+    return result
+
+
 def _first(ranking: Sequence[Hashable], group: set[int]) -> bool:
     return set(ranking[: len(group)]) == group
 
 
 def _cells(cost: StrategyCost) -> tuple[str, ...]:
     return (
-        cost.strategy,
+        cost.strategy + " *" * cost.replaced,
         cost.until,
         _pulls(cost.median, cost),
         "-" if cost.low >= cost.cap else f"{cost.low:,} to {_pulls(cost.high, cost)}",

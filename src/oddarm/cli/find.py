@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import textwrap
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import oddarm
-from oddarm.cli.options import DEFAULT_STRATEGY, number_pair, open_data
-from oddarm.errors import ParameterError
+from oddarm.cli.options import (
+    DEFAULT_STRATEGY,
+    ArmColumns,
+    BoundName,
+    Delta,
+    Epsilon,
+    JsonOnly,
+    MaxOutliers,
+    Query,
+    Range,
+    Replace,
+    RewardColumn,
+    Rho,
+    SkipBadRows,
+    TableName,
+    Where,
+    number_pair,
+    open_data,
+)
+from oddarm.errors import ParameterError, StateError
+
+if TYPE_CHECKING:
+    from oddarm.sources.table import TableSource
 
 __all__ = ["find"]
 
 PLOTS = (".png", ".svg", ".pdf", ".html")
+OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
+"""What makes no sense for a comparison of all strategies."""
 
 
-# Optional[...] because typer evaluates these annotations at run time.
 def find(
+    context: typer.Context,
     data: Annotated[
         str,
         typer.Argument(
@@ -28,68 +53,53 @@ def find(
             "the data that comes with oddarm."
         ),
     ],
-    arm: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="The column whose values are the arms; repeat it for pairs of columns."),
-    ] = None,
-    reward: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="The column of rewards, or an expression such as 'delay > 15'."),
-    ] = None,
-    where: Annotated[Optional[str], typer.Option(help="An SQL condition on the rows.")] = None,  # noqa: UP045
-    table: Annotated[Optional[str], typer.Option(help="The table of a database.")] = None,  # noqa: UP045
-    query: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="An SQL query on a database, in place of --table."),
-    ] = None,
-    epsilon: Annotated[float, typer.Option(help="How much wider the gap is.")] = 2.5,
-    rho: Annotated[
-        Optional[float],  # noqa: UP045
-        typer.Option(help="Least share of normal arms. [default: 0.9]"),
-    ] = None,
-    max_outliers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(help="Most outliers, in place of --rho."),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Probability of a wrong answer.")] = 0.05,
+    arm: ArmColumns = None,
+    reward: RewardColumn = None,
+    where: Where = None,
+    table: TableName = None,
+    query: Query = None,
+    epsilon: Epsilon = 2.5,
+    rho: Rho = None,
+    max_outliers: MaxOutliers = None,
+    delta: Delta = 0.05,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     until: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="ranked or confirmed. [default: confirmed if the strategy can and each row is "
             "drawn once, else ranked]"
         ),
     ] = None,
-    bound: Annotated[str, typer.Option(help="anytime (proved) or paper (as printed).")] = "anytime",
-    max_pulls: Annotated[Optional[int], typer.Option(help="A budget of rows.")] = None,  # noqa: UP045
+    bound: BoundName = "anytime",
+    max_pulls: Annotated[int | None, typer.Option(min=1, help="A budget of rows.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of rows.")] = 0,
-    bounds: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            "--range",
-            metavar="LOW,HIGH",
-            help="What rewards can be. [default: 0 or 1 if all are, else the table's range]",
-        ),
-    ] = None,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Leave out rows without a usable reward.")
-    ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Draw rows with replacement, endlessly.")
-    ] = False,
+    bounds: Range = None,
+    skip_bad_rows: SkipBadRows = False,
+    replace: Replace = False,
     noun: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
     ] = None,
     plot: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html)."),
+        Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
     ] = None,
     save: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Save the search to a JSON file, however it ends."),
+        Path | None, typer.Option(help="Save the search to a JSON file, however it ends.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Go on with a saved search of the same data; saved there again, unless --save "
+            "says where."
+        ),
+    ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Run every strategy on the same rows; say what each needed."
+        ),
+    ] = False,
+    as_json: JsonOnly = False,
 ) -> None:
     """Find the arms of a table that stand apart from the rest, reading few of its rows.
 
@@ -100,12 +110,28 @@ def find(
     oddarm find requests.csv --arm host --reward timed_out
 
     oddarm find sales.parquet --arm shop --reward amount --range 0,500 --where "year = 2024"
+
+    Ctrl-C and go on later, or see what other strategies would have needed:
+
+    oddarm find requests.csv --arm host --reward timed_out --save search.json
+
+    oddarm find requests.csv --arm host --reward timed_out --resume search.json
+
+    oddarm find flights --compare
     """
+    if compare:
+        for name in filter(partial(_given, context), OF_ONE_SEARCH):
+            raise ParameterError(f"--{name} with --compare, which runs every strategy: drop it.")
     if plot is not None:
         _check_plot(plot)
     if save is not None and not save.absolute().parent.is_dir():
         raise ParameterError(f"--save {save}: there is no folder {save.parent}, make it first.")
     chosen = oddarm.strategies.as_strategy(strategy)
+    search = None
+    if resume is not None:
+        search, save = oddarm.Search.load(resume), save or resume
+        _check_options(context, search)
+        seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
         rewards=None if bounds is None else number_pair("--range", bounds),
@@ -116,14 +142,24 @@ def find(
         "rho": rho,
         "max_outliers": max_outliers,
         "delta": delta,
-        "until": until or ("found" if chosen.confirms and not replace else "ranked"),
         "bound": bound,
         "max_pulls": max_pulls,
         "seed": seed,
     }
+    noun = noun or _plural(columns)
     with source:
-        result = oddarm.find(source, strategy=chosen, save=save, **options)
-    result = result.with_nouns(noun or _plural(columns), "rows")
+        if compare:
+            _compare(source, until, options, noun, as_json)
+            return
+        if search is not None:
+            _check_data(search, source, resume)
+            result = oddarm.resume(search, source, save=save, progress=True)
+        else:
+            until = until or ("found" if chosen.confirms and not replace else "ranked")
+            result = oddarm.find(
+                source, strategy=chosen, until=until, save=save, progress=True, **options
+            )
+    result = result.with_nouns(noun, "rows")
     if as_json:
         print(result.to_json(indent=2))
     else:
@@ -138,6 +174,67 @@ def find(
         raise typer.Exit(130)
 
 
+def _given(context: typer.Context, name: str) -> bool:
+    """Return whether an option stands on the command line."""
+    origin = context.get_parameter_source(name)
+    return origin is not None and origin.name == "COMMANDLINE"
+
+
+def _check_options(context: typer.Context, search: oddarm.Search) -> None:
+    """Refuse options that differ from those of the saved search."""
+    problem = search.problem
+    saved = {
+        "epsilon": problem.epsilon,
+        "rho": problem.rho,
+        "max_outliers": problem.max_outliers,
+        "delta": problem.delta,
+        "strategy": search.strategy.name,
+        "until": search.until,
+        "bound": search.bound,
+        "seed": search.seed,
+    }
+    for name, value in saved.items():
+        now = context.params[name]
+        if _given(context, name) and now != value:
+            raise ParameterError(
+                f"--{name.replace('_', '-')} {now} with --resume, whose search has "
+                f"{'none' if value is None else value}: drop it."
+            )
+
+
+def _check_data(search: oddarm.Search, source: TableSource, path: Path | None) -> None:
+    """Refuse to go on with a search on data other than it was begun on."""
+    if list(search.names) == source.arms and search.rewards == source.rewards:
+        return
+    pools = search.rewards.pools
+    rows = "rows without end" if pools is None else f"{sum(pools):,} rows"
+    raise StateError(
+        f"--resume {path}: it was begun on other data, {search.n:,} arms with {rows}: "
+        "name the data as then, with the same --arm, --reward, --where, --range and --replace."
+    )
+
+
+def _compare(
+    source: TableSource, until: str | None, options: dict[str, Any], noun: str, as_json: bool
+) -> None:
+    """Run every strategy and print what each needed."""
+    from oddarm.cli.progress import PullProgress
+
+    with PullProgress(len(oddarm.strategies.STRATEGIES)) as progress:
+        compared = oddarm.compare(
+            source, until=until, progress=progress, finished=progress.finished, **options
+        ).with_nouns(noun, "rows")
+    if as_json:
+        print(json.dumps(compared.to_dict(), indent=2, default=str))
+        return
+    width = _width()
+    for line in filter(None, (compared.summary, source.note, _skipped(source.skipped))):
+        print(textwrap.fill(line, width))
+    print(f"\n{compared.table(width)}\n")
+    for line in compared.notes:
+        print(textwrap.fill(line, width, subsequent_indent="  "))
+
+
 def _check_plot(plot: Path) -> None:
     if plot.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {plot}: must end in .png, .svg, .pdf or .html.")
@@ -147,11 +244,15 @@ def _check_plot(plot: Path) -> None:
 
 def _show(result: oddarm.Result, notes: list[str]) -> None:
     """Print the sentence, what else to know, and the table, as wide as the terminal."""
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = _width()
     reasons = [f"{arm}: {reason}" for arm, reason in list(result.errors.items())[:5]]
     for line in (result.summary, *filter(None, notes), *reasons):
-        print(textwrap.fill(line, max(width, 20)))
+        print(textwrap.fill(line, width))
     print(f"\n{result.table(max(20, len(result.outliers)), width=width)}\n")
+
+
+def _width() -> int:
+    return max(shutil.get_terminal_size((100, 24)).columns, 20)
 
 
 def _skipped(rows: int) -> str:

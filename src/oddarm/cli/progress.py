@@ -38,8 +38,9 @@ class PullProgress(Shown):
         self._task = self._bar.add_task("searching", total=runs if runs > 1 else None, pulls=0)
 
     def __call__(self, search: Search) -> None:
-        """Show the pulls of the running search."""
+        """Show the strategy and the pulls of the running search."""
         self._latest = search.pulls
+        self._bar.update(self._task, description=search.strategy.name)
         if self._runs == 1 and search.max_pulls is not None:
             self._bar.update(self._task, total=search.max_pulls, completed=search.pulls)
         self._bar.update(self._task, pulls=self._earlier + self._latest)

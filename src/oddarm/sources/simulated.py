@@ -123,6 +123,14 @@ class SimulatedArms(Source):
         self.drawn[arm] += count
         return self._shape(u, float(self.means[arm]))
 
+    def pool(self, arm: int, size: int) -> Floats:
+        """Return `size` rewards spread evenly over an arm's distribution, ascending or descending.
+
+        Their mean is the arm's, as near as so many rewards allow.
+        """
+        self._check(arm)
+        return self._shape((np.arange(size) + 0.5) / size, float(self.means[arm]))
+
     def seek(self, arm: int, drawn: int) -> None:
         """Let the next reward be number `drawn` of the arm's stream."""
         self._check(arm)
