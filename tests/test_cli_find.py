@@ -319,10 +319,20 @@ def test_compare(find):
     assert lines[0].split()[:4] == ["strategy", "rows", "share", "verdict"]
     names = [line.split("  ")[0].strip(" *†") for line in lines[1:]]
     assert set(names) == {*oddarm.strategies.STRATEGIES, "full scan"}
-    assert "* at most 12,000 times drawn with replacement" in " ".join(notes.split())
+    assert "* drawn with replacement, at most 12,000 times" in " ".join(notes.split())
     assert "† no guarantee" in notes
     adaptive = next(line for line in lines if line.startswith("adaptive"))
     assert adaptive.split()[-3:] == ["1", "yes", "host-07"]
+
+
+def test_compare_on_the_flights(find):
+    """The flights are compared without a word about columns; the truth is that of all rows."""
+    code, out, _ = find("flights", "--compare", "--max-pulls", 600, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["rows"] == 326_408
+    assert set(data["groups"][0]["members"]) == {"EWR-OKC", "EWR-TYS", "EWR-TUL"}
+    assert {run["strategy"] for run in data["strategies"]} == set(oddarm.strategies.STRATEGIES)
 
 
 def test_compare_as_json(find):

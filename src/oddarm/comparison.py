@@ -17,7 +17,7 @@ from oddarm.runner import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
 from oddarm.strategies import STRATEGIES, Strategy, as_strategy
-from oddarm.text import REPLACED, group_dict, groups_sentence, text_table
+from oddarm.text import NO_POOLS, group_dict, groups_sentence, text_table
 
 __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 
@@ -93,7 +93,7 @@ class Comparison:
         notes = ["found: how many arms it declares"]
         notes[0] += "; right: every outlier group ranks first." if self.groups else "."
         notes += [
-            f"* at most {budget:,} times {REPLACED}"
+            f"* drawn with replacement, at most {budget:,} times: {NO_POOLS}"
             for budget in {run.budget for run in self.runs if run.replaced}
         ]
         if not all(run.proved for run in self.runs):
@@ -273,13 +273,14 @@ def _right(result: Result, groups: Sequence[Group]) -> bool | None:
 def _cells(run: ComparedRun, size: int) -> tuple[str, ...]:
     result = run.result
     marks = "*" * run.replaced + "†" * (not run.proved)
+    over = result.verdict != "budget"
     return (
         f"{run.strategy} {marks}".rstrip(),
-        ("> " if result.verdict == "budget" else "") + f"{result.pulls:,}",
+        "> " * (not over) + f"{result.pulls:,}",
         f"{100 * run.share:.1f} %" if run.share < 0.9995 else f"{100 * run.share:,.0f} %",
         result.verdict,
         str(len(result.outliers)),
-        {True: "yes", False: "no", None: "-"}[run.right],
+        {True: "yes" if over else "so far", False: "no", None: "-"}[run.right],
         _listed(result.ranking[:size]),
     )
 

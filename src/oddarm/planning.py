@@ -22,7 +22,7 @@ from oddarm.search import Search
 from oddarm.simulation import simulate
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import as_strategy
-from oddarm.text import REPLACED, group_dict, groups_sentence, text_table
+from oddarm.text import NO_POOLS, group_dict, groups_sentence, text_table
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan"]
 
@@ -129,7 +129,8 @@ class Plan:
     @property
     def notes(self) -> list[str]:
         """What else there is to know about the table."""
-        return [f"* {REPLACED}"] if any(cost.replaced for cost in self.costs) else []
+        replaced = any(cost.replaced for cost in self.costs)
+        return [f"* drawn with replacement: {NO_POOLS}"] * replaced
 
     def table(self, width: int | None = None) -> str:
         """Return one line for each strategy, as text.

@@ -10,10 +10,10 @@ from typing import Any
 from oddarm.groups import Group
 from oddarm.problem import Problem
 
-__all__ = ["REPLACED", "group_dict", "groups_sentence", "shortened", "text_table"]
+__all__ = ["NO_POOLS", "group_dict", "groups_sentence", "shortened", "text_table"]
 
-REPLACED = "drawn with replacement: there is no proof for rewards that are drawn once each."
-"""What is said of a strategy that takes no finite pools."""
+NO_POOLS = "there is no proof for rewards that are drawn once each."
+"""Why a strategy takes no finite pools."""
 LEAST = 12
 """The fewest characters that are left of a column that is shortened."""
 

@@ -27,4 +27,6 @@ def use(result: oddarm.Result) -> None:
     assert_type(oddarm.simulate([0.1, 0.2, 0.9], max_outliers=1), oddarm.Result)
     assert_type(oddarm.simulate([0.1, 0.2, 0.9], runs=2), list[oddarm.Result])
     assert_type(oddarm.outlier_groups({"a": 0.1}, 2.5, 0.9), list[oddarm.Group])
+    log = oddarm.sources.RecordedSource({"a": [0, 1], "b": [0, 0], "c": [1, 1]})
+    assert_type(oddarm.compare(log, ["rr"], max_outliers=1), oddarm.Comparison)
     assert_type(oddarm.find(lambda arm: 1.0, 10), oddarm.Result)  # noqa: ARG005
