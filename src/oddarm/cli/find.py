@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import textwrap
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,9 +118,9 @@ def find(
 
     oddarm find flights --compare
     """
-    if compare:
-        for name in filter(partial(_given, context), OF_ONE_SEARCH):
-            raise ParameterError(f"--{name} with --compare, which runs every strategy: drop it.")
+    odd = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
+    if odd:
+        raise ParameterError(f"--{odd[0]} with --compare, which runs every strategy: drop it.")
     if plot is not None:
         _check_plot(plot)
     if save is not None and not save.absolute().parent.is_dir():
