@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from oddarm.kernels.compiling import kernel
 
 __all__ = ["pool_interval", "pool_intervals"]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _last_kept(
     size: float, s: float, f: float, limit: float, inside: float, outside: float
 ) -> float:
@@ -26,7 +26,7 @@ def _last_kept(
     return inside
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def pool_interval(
     s: float, m: float, size: float, level: float, prior: float
 ) -> tuple[float, float]:
@@ -42,7 +42,7 @@ def pool_interval(
     return low / size, high / size
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def pool_intervals(
     totals: Any, counts: Any, pools: Any, level: float, prior: float, low: Any, high: Any
 ) -> None:
