@@ -8,6 +8,7 @@ import pytest
 import oddarm
 from oddarm import OddarmError, Search
 from oddarm.strategies import Gold
+from oddarm.strategies.gold import GoldRun
 
 NAMES = list("abcdefghij")
 
@@ -71,6 +72,19 @@ def test_counts_as_single_tells_do(rewards):
     assert whole.tally.totals.tolist() == single.tally.totals.tolist()
     if whole.tally.scatter is not None:
         assert whole.tally.scatter == pytest.approx(single.tally.scatter)
+
+
+def test_gold_judges_no_arm_by_a_pull_that_it_has_not_had():
+    """Told many arms at once, GOLD's radius is that of as many pulls as an arm has, or fewer."""
+    search, rng = Search(20, "gold", max_outliers=2), np.random.default_rng(0)
+    for _ in range(8):
+        arms = rng.permutation(np.repeat(np.arange(20), rng.integers(1, 6, 20)))
+        search.tell_indices(arms, (rng.random(len(arms)) < 0.5).astype(float))
+        assert isinstance(search.run, GoldRun)
+        counts, judged = search.tally.counts, search.run.judged
+        assert (judged <= counts).all()
+        assert judged.min() == counts.min()
+        assert judged.max() <= counts.min() + 1
 
 
 @pytest.mark.parametrize(

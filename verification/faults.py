@@ -193,9 +193,6 @@ def _problems(storage: str, told: dict[str, float]) -> Iterator[str]:
 def _uninterrupted(study: oddarm.Study) -> oddarm.Result:
     search = oddarm.Search(ARMS, **OPTIONS)  # type: ignore[arg-type]
     for _, batch in itertools.groupby(study.tells(), lambda tell: tell["seq"]):
-        rewards: dict[str, list[float]] = {}
-        for tell in batch:
-            rewards.setdefault(tell["arm"], []).append(tell["reward"])
-        for arm, values in rewards.items():
-            search.tell(arm, values)
+        told = [(ARMS.index(tell["arm"]), tell["reward"]) for tell in batch]
+        search.tell_indices(*zip(*told, strict=True))
     return search.result()

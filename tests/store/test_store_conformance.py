@@ -19,7 +19,7 @@ from oddarm.errors import (
     UnknownStudyError,
 )
 from oddarm.sources import SimulatedArms
-from oddarm.store import study as study_module
+from oddarm.store import replica
 from oddarm.store.catalog import create_in
 from oddarm.store.database import open_database
 from oddarm.strategies import STRATEGIES
@@ -78,7 +78,7 @@ def test_one_at_a_time_is_the_sequential_algorithm(storage):
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_opening_replays_to_exactly_the_last_state(storage, strategy, monkeypatch):
     """At any moment, whoever opens a study finds the very state, with or without a snapshot."""
-    monkeypatch.setattr(study_module, "SNAPSHOT_AFTER", 40)
+    monkeypatch.setattr(replica, "SNAPSHOT_AFTER", 40)
     rng, arms = np.random.default_rng(1), SimulatedArms(EASY)
     with started(storage, strategy=strategy, max_pulls=3000) as study:
         late = []
@@ -344,11 +344,8 @@ def test_export(storage):
         assert [tell["pull"] for tell in tells[-2:]] == ["k", "k"]
         again = Search(NAMES, "gold", max_outliers=1)
         for _, batch in itertools.groupby(tells, lambda tell: tell["seq"]):
-            by_arm = {}
-            for tell in batch:
-                by_arm.setdefault(tell["arm"], []).append(tell["reward"])
-            for arm, rewards in by_arm.items():
-                again.tell(arm, rewards)
+            told = [(NAMES.index(tell["arm"]), tell["reward"]) for tell in batch]
+            again.tell_indices(*zip(*told, strict=True))
         assert again.result().to_dict() == study.result().to_dict()
         lines = "".join(study.export("csv")).splitlines()
         assert lines[0] == "seq,at,pull,arm,reward"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.bounds.base import Bound, Floats, RadiusBound
 from oddarm.state import decode, encode
@@ -40,6 +41,14 @@ class RunningIntervals:
         # Crossed ends mean that an interval has failed, which may happen with probability δ/n; the
         # latest one alone is then as good as any, and lets the search end.
         self.low[arm], self.high[arm] = both if both[0] <= both[1] else (low, high)
+
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """Take note that the tallies of some arms, each named once, have grown."""
+        if not self.bound.proved:
+            self.low, self.high = self.bound.interval(self.tally)
+            return
+        for arm in arms.tolist():
+            self.update(arm)
 
     @property
     def widths(self) -> Floats:

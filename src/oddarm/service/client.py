@@ -11,7 +11,8 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any, Literal, TypeVar
 
 from oddarm.errors import ServiceError
-from oddarm.store.study import LEASE_SECONDS, Pull
+from oddarm.store.batch import LEASE_SECONDS
+from oddarm.store.info import Pull
 
 __all__ = ["Client"]
 

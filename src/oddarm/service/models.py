@@ -12,7 +12,7 @@ from oddarm.bounds import BoundKind
 from oddarm.search import Search
 from oddarm.store import Pull, StudyInfo
 from oddarm.store.catalog import NAME
-from oddarm.store.study import Status
+from oddarm.store.info import Status
 from oddarm.strategies import STRATEGIES
 
 __all__ = [

@@ -13,7 +13,8 @@ from typing import Any
 from oddarm.errors import ParameterError, StateError, StudyExistsError
 from oddarm.search import Search
 from oddarm.store.database import Database, open_database
-from oddarm.store.study import COLUMNS, SHOWN, Study, StudyInfo, study_info
+from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
+from oddarm.store.study import Study
 from oddarm.strategies import Strategy
 
 __all__ = ["NAME", "create_in", "create_study", "list_in", "list_studies", "open_study"]

@@ -213,6 +213,16 @@ class AdaptiveRun(Run):
         if not self.waiting and self.verdict == "running":
             self._settle()
 
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """The same for many arms, deciding once."""
+        self.dirty[arms] = True
+        np.maximum(self.asked, self.tally.counts, out=self.asked)
+        reached = (self.goal > 0) & (self.goal <= self.tally.counts)
+        self.goal[reached] = 0
+        self.waiting -= int(np.count_nonzero(reached))
+        if not self.waiting and self.verdict == "running":
+            self._settle()
+
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began.
 

@@ -104,6 +104,24 @@ class GoldRun(SweepRun):
         else:
             self._judge(arm)
 
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """The same for many arms, whose means have all moved before any of them is judged."""
+        if self.graph is None or self.radius.grows:
+            super().update_many(arms)
+            return
+        if self.verdict != "running":
+            return
+        slowest = self._level(self.tally.counts)
+        if slowest > self._level(self.judged):
+            self._settle(slowest)
+        else:
+            for arm in np.unique(arms).tolist():
+                if not self.stage[arm] and self._cut(arm):
+                    self._declare()
+        self._step_ahead()
+        if self.verdict == "running":
+            self._take_stock()
+
     def _build(self) -> None:
         """Lines 7 to 10: an edge between all that are neighbours after the first pulls."""
         n = self.setting.n
@@ -122,7 +140,7 @@ class GoldRun(SweepRun):
     def _judge(self, arm: int) -> None:
         """Cut edges after a pull of `arm`, as if the arms in play had been pulled in turn."""
         counts, level = self.tally.counts, self._level(self.judged)
-        if self.judged[arm] == level:
+        if self.judged[arm] == level < counts[arm]:
             self._judge_by(arm, level + 1)
         elif self._cut(arm):  # its mean has moved, its radius stays
             self._declare()

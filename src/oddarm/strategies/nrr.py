@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from oddarm.strategies.base import Setting
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.strategies.base import Run, Setting
 from oddarm.strategies.sigma import SigmaRun, SigmaStrategy
 
 __all__ = ["NRR"]
@@ -70,6 +73,10 @@ class NRRRun(SigmaRun):
     def next_round(self) -> list[int]:
         """Every arm once."""
         return list(range(self.setting.n))
+
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """Count the pulls of each arm apart, since their number decides."""
+        Run.update_many(self, arms)
 
     def decide(self, arm: int) -> None:
         """Stop when the estimate has been the same for 1/δ pulls."""

@@ -112,6 +112,16 @@ class RoundRun(Run):
         """Update the interval of `arm` and decide."""
         self.intervals.update(arm)
         self.asked[arm] = max(int(self.asked[arm]), int(self.tally.counts[arm]))
+        self._decide(arm)
+
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """Update the intervals of many arms, then decide once."""
+        pulled = np.unique(arms)
+        self.intervals.update_many(pulled)
+        np.maximum(self.asked, self.tally.counts, out=self.asked)
+        self._decide(int(pulled[-1]))
+
+    def _decide(self, arm: int) -> None:
         if self.verdict != "running" or not self.ready:
             return
         self.decide(arm)

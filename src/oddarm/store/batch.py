@@ -1,0 +1,202 @@
+"""Asks and tells of one transaction."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from oddarm.checks import whole_number
+from oddarm.errors import ParameterError, RewardError, UnknownArmError
+from oddarm.store.database import Connection
+from oddarm.store.info import Pull, Status, status_of
+from oddarm.store.leases import Leases
+from oddarm.store.replica import Replica
+
+__all__ = ["LEASE_SECONDS", "Batch"]
+
+LEASE_SECONDS = 60.0
+
+
+class Batch:
+    """Asks and tells of one transaction. Tells are gathered, and told to the search together.
+
+    Attributes:
+        advanced: Whether the search in memory may be ahead of the log.
+    """
+
+    def __init__(
+        self,
+        replica: Replica,
+        connection: Connection,
+        paused: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self.advanced = False
+        self._replica = replica
+        self._connection = connection
+        self._paused = paused
+        self._clock = clock
+        self._search = replica.search
+        self._leases = Leases(connection, replica.study, replica.name)
+        self._told: dict[int, tuple[list[float], list[str]]] = {}  # by arm: rewards, pulls
+
+    def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
+        """As `Study.ask`."""
+        most = sys.maxsize if limit is None else whole_number("limit", limit, 1)
+        if not 0 < lease_seconds < math.inf:
+            raise ParameterError(f"lease_seconds == {lease_seconds!r}, must be finite and > 0.")
+        self._flush()
+        search, now = self._search, self._clock()
+        if self._paused or search.done:
+            return []
+        on_way: Counter[int] = Counter()
+        if search.max_pulls is not None or search.tally.pools is not None:
+            on_way = self._leases.on_their_way(now)
+        if search.max_pulls is not None:
+            most = min(most, search.max_pulls - search.pulls - on_way.total())
+        arms = self._leases.take_back(most, now)
+        if search.errors:
+            arms = [arm for arm in arms if search.names[arm] not in search.errors]
+        asked: int | None = 0
+        if len(arms) < most:
+            asked = None if limit is None else most - len(arms)
+            self.advanced = True
+            arms += [self._replica.index[name] for name in search.ask(asked)]
+        if not arms and asked == 0:
+            return []
+        arms = self._within_pools(arms[:most], on_way)
+        seq = self._log("ask", {"limit": asked, "arms": arms}, now)
+        expires = now + lease_seconds
+        return [
+            Pull(pull, search.names[arm], expires)
+            for pull, arm in zip(self._leases.grant(seq, arms, expires), arms, strict=True)
+        ]
+
+    @property
+    def status(self) -> Status:
+        """Whether the study is running, paused or done, with what this batch told."""
+        self._flush()
+        return status_of(self._search.verdict, self._paused)
+
+    def tell_many(self, rewards: Mapping[str, float]) -> int:
+        """As `Study.tell_many`."""
+        new: list[str] = []
+        arms: list[int] = []
+        arm_of = self._leases.arm_of
+        for pull in rewards:
+            arm = arm_of(pull)
+            if arm is not None:
+                new.append(pull)
+                arms.append(arm)
+        if not new:
+            return 0
+        values = self._check(arms, [rewards[pull] for pull in new])
+        self._leases.settle(new)
+        told = self._told
+        for pull, arm, value in zip(new, arms, values, strict=True):
+            if arm not in told:
+                told[arm] = ([], [])
+            of_arm = told[arm]
+            of_arm[0].append(value)
+            of_arm[1].append(pull)
+        return len(new)
+
+    def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
+        """As `Study.tell_arm`."""
+        if not isinstance(key, str) or not 0 < len(key) <= 200 or not key.isprintable():
+            raise ParameterError(
+                f"key == {key!r}, must be a text of 1 to 200 printable characters."
+            )
+        index = self._index_of(arm)
+        study = self._replica.study
+        known = self._connection.execute(
+            "SELECT 1 FROM oddarm_keys WHERE study = ? AND key = ?", (study, key)
+        ).fetchone()
+        if known is not None:
+            return False
+        values = self._search.rewards.check(rewards).tolist()
+        if not values:
+            return False
+        self._check([index] * len(values), values)
+        self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
+        gathered = self._told.setdefault(index, ([], []))
+        gathered[0].extend(values)
+        gathered[1].extend([key] * len(values))
+        return True
+
+    def _flush(self) -> None:
+        """Tell the search what was gathered, as one event of the log."""
+        if not self._told:
+            return
+        self._leases.write()
+        replica, tally = self._replica, self._search.tally
+        body = [
+            (arm, rewards, pulls[0] if len(set(pulls)) == 1 else pulls)
+            for arm, (rewards, pulls) in self._told.items()
+        ]
+        self._log("tell", body, self._clock())
+        replica.apply("tell", body)
+        arms = list(self._told)
+        self._connection.executemany(
+            "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
+            [
+                (pulls, total, replica.study, arm)
+                for pulls, total, arm in zip(
+                    tally.counts[arms].tolist(), tally.totals[arms].tolist(), arms, strict=True
+                )
+            ],
+        )
+        self._told = {}
+
+    def _log(self, kind: str, body: Any, now: float) -> int:
+        self.advanced = True
+        return self._replica.append(self._connection, kind, body, now)
+
+    def finish(self) -> None:
+        """Write what is left to be written before the transaction is committed."""
+        self._flush()
+        if self.advanced:
+            self._replica.save(self._connection)
+
+    def _index_of(self, arm: Hashable) -> int:
+        try:
+            return self._replica.index[arm]
+        except (KeyError, TypeError):
+            raise UnknownArmError(
+                f"arm {arm!r} is not one of the {self._search.n} arms of study "
+                f"{self._replica.name!r}, such as {self._search.names[0]!r}."
+            ) from None
+
+    def _check(self, arms: list[int], rewards: Sequence[Any]) -> list[float]:
+        """Return the rewards as numbers, or raise RewardError."""
+        values: list[float] = self._search.rewards.check(rewards).tolist()
+        if len(values) != len(arms):
+            raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
+        tally = self._search.tally
+        if tally.pools is not None:
+            for arm, count in Counter(arms).items():
+                gathered = len(self._told[arm][0]) if arm in self._told else 0
+                left = int(tally.pools[arm] - tally.counts[arm]) - gathered
+                if count > left:
+                    raise RewardError(
+                        f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
+                        f"its pool of {int(tally.pools[arm])} left: each item may be told once."
+                    )
+        return values
+
+    def _within_pools(self, arms: list[int], on_way: Counter[int]) -> list[int]:
+        """Return the arms without those whose finite pool is on its way already."""
+        tally = self._search.tally
+        if tally.pools is None:
+            return arms
+        kept = []
+        for arm in arms:
+            if tally.counts[arm] + on_way[arm] < tally.pools[arm]:
+                on_way[arm] += 1
+                kept.append(arm)
+        return kept

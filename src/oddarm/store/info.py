@@ -1,0 +1,83 @@
+"""What workers and lists are given of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from oddarm.strategies import Verdict
+
+__all__ = ["COLUMNS", "SHOWN", "Pull", "Status", "StudyInfo", "status_of", "study_info"]
+
+Status = Literal["running", "paused", "done"]
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pull to be made by whoever asked.
+
+    Attributes:
+        id: What to tell the reward by.
+        arm: The arm to pull.
+        expires: When the pull may be handed to somebody else, in seconds since 1970. A reward
+            that comes later is still taken.
+    """
+
+    id: str
+    arm: Any
+    expires: float
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """What a list of studies shows.
+
+    Attributes:
+        name: The study's name.
+        status: "running", "paused" or "done".
+        verdict: Why it ended, or "running".
+        strategy: The name of its strategy.
+        arms: How many arms it has.
+        pulls: Rewards told.
+        revision: How many asks and batches of tells there were; grows with every change.
+        created: When it was made, in seconds since 1970.
+        updated: When it was last asked or told; `created` before that.
+    """
+
+    name: str
+    status: Status
+    verdict: Verdict
+    strategy: str
+    arms: int
+    pulls: int
+    revision: int
+    created: float
+    updated: float
+
+
+def status_of(verdict: Verdict, paused: bool) -> Status:
+    """Return the status of a study."""
+    return "done" if verdict != "running" else "paused" if paused else "running"
+
+
+COLUMNS = "name, created, strategy, arms, paused, revision, pulls, verdict"
+SHOWN = f"""{COLUMNS}, COALESCE((
+    SELECT at FROM oddarm_events WHERE study = oddarm_studies.id ORDER BY seq DESC LIMIT 1
+), created)"""
+
+
+def study_info(row: Sequence[Any]) -> StudyInfo:
+    """Return the info in a row of `SHOWN`."""
+    name, created, strategy, arms, paused, revision, pulls, verdict, updated = row
+    return StudyInfo(
+        name=name,
+        status=status_of(verdict, bool(paused)),
+        verdict=verdict,
+        strategy=strategy,
+        arms=int(arms),
+        pulls=int(pulls),
+        revision=int(revision),
+        created=float(created),
+        updated=float(updated),
+    )

@@ -1,0 +1,163 @@
+"""The search of a study in memory, at some point of the log of its events.
+
+The log holds every ask, every batch of tells and every arm set aside, in order. A search is a
+function of these, so a snapshot and the log after it give its state to the last bit, whoever
+reads them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+
+from oddarm.errors import StateError, UnknownStudyError
+from oddarm.search import Search
+from oddarm.store.database import Connection
+from oddarm.strategies import Strategy
+
+__all__ = ["Replica", "dumps"]
+
+SNAPSHOT_AFTER = 5000
+"""Updates of the search between two snapshots; an update takes some 100 µs to replay."""
+
+
+class Replica:
+    """A copy of the search, brought up to date before each use.
+
+    Args:
+        study: The study's number in the database.
+        name: Its name.
+        strategy: Its strategy, if that is none of oddarm's.
+
+    Attributes:
+        revision: How many events it has seen.
+        index: The position of each arm, by name.
+    """
+
+    def __init__(self, study: int, name: str, strategy: Strategy | None) -> None:
+        self.study = study
+        self.name = name
+        self.revision = 0
+        self.index: dict[Any, int] = {}
+        self._strategy = strategy
+        self._search: Search | None = None
+        self._work = 0  # updates since the last snapshot
+
+    @property
+    def search(self) -> Search:
+        """The search as last read."""
+        assert self._search is not None
+        return self._search
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a search in memory."""
+        return self._search is not None
+
+    def forget(self) -> None:
+        """Read the search anew before the next use: it may be ahead of the log."""
+        self._search = None
+
+    def gone(self) -> UnknownStudyError:
+        """Return the error that says that the study was deleted."""
+        return UnknownStudyError(f"study {self.name!r} was deleted: create it anew.")
+
+    def catch_up(self, connection: Connection, lock: str = "") -> bool:
+        """Bring the search to the end of the log; return whether the study is paused.
+
+        Args:
+            connection: A connection in a transaction.
+            lock: What a SELECT ends with that holds the study until the transaction ends.
+        """
+        row = connection.execute(
+            "SELECT revision, paused FROM oddarm_studies WHERE id = ?" + lock, (self.study,)
+        ).fetchone()
+        if row is None:
+            raise self.gone()
+        revision, paused = int(row[0]), bool(row[1])
+        if self._search is None or revision != self.revision:
+            try:
+                self._replay(connection, revision)
+            except BaseException:
+                self.forget()
+                raise
+        return paused
+
+    def append(self, connection: Connection, kind: str, body: Any, now: float) -> int:
+        """Write an event to the log, which the search is told by `apply`; return its number."""
+        self.revision += 1
+        connection.execute(
+            "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
+            (self.study, self.revision, now, kind, dumps(body)),
+        )
+        return self.revision
+
+    def apply(self, kind: str, body: Any) -> None:
+        """Ask or tell the search as an event says.
+
+        The body of an ask has the limit that the search was asked for (0: it was not asked) and
+        the arms handed out. That of a batch of tells has, for each arm, its rewards and their
+        pulls, or the one key that they were told under. An arm set aside has its reason.
+        """
+        search = self.search
+        self._work += 1
+        if kind == "ask":
+            if body["limit"] != 0:
+                search.ask(body["limit"])
+        elif kind == "aside":
+            search.set_aside(search.names[body["arm"]], body["reason"])
+        elif len(body) == 1:
+            ((arm, rewards, _),) = body
+            search.tell(search.names[arm], rewards[0] if len(rewards) == 1 else rewards)
+        else:
+            arms = np.repeat([arm for arm, _, _ in body], [len(rewards) for _, rewards, _ in body])
+            search.tell_indices(arms, [*itertools.chain(*(rewards for _, rewards, _ in body))])
+            self._work += len(body) - 1
+
+    def save(self, connection: Connection) -> None:
+        """Write how far the study is, with a snapshot if the last one is long ago."""
+        search = self.search
+        connection.execute(
+            "UPDATE oddarm_studies SET revision = ?, pulls = ?, verdict = ? WHERE id = ?",
+            (self.revision, search.pulls, search.verdict, self.study),
+        )
+        if self._work >= SNAPSHOT_AFTER:
+            connection.execute(
+                "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
+                (self.revision, dumps(search.to_dict()), self.study),
+            )
+            self._work = 0
+
+    def _replay(self, connection: Connection, revision: int) -> None:
+        """Apply the events up to `revision`, from where we are or from the snapshot."""
+        saved = connection.execute(
+            "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self.study,)
+        ).fetchone()
+        if self._search is None or not int(saved[0]) <= self.revision <= revision:
+            at, state = connection.execute(
+                "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
+            ).fetchone()
+            self._search = Search.from_dict(json.loads(state), strategy=self._strategy)
+            self.revision, self._work = int(at), 0
+            self.index = {name: i for i, name in enumerate(self._search.names)}
+        events = connection.execute(
+            "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "
+            "ORDER BY seq",
+            (self.study, self.revision, revision),
+        )
+        for seq, kind, text in events.fetchall():
+            if seq != self.revision + 1:
+                raise StateError(
+                    f"study {self.name!r} has no event {self.revision + 1} in its log: "
+                    "restore the database from a backup."
+                )
+            self.apply(kind, json.loads(text))
+            self.revision = int(seq)
+
+
+def dumps(value: Any) -> str:
+    """Return a value as compact JSON."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
