@@ -110,6 +110,7 @@ def store(rounds: int = 7, times: int = 60) -> None:
         insert = bare(folder / "bare.db")
         sides: dict[str, Callable[[], Any]] = {
             "of one arm": of_one_arm(folder / "one.db"),
+            "of 20 arms (adaptive)": of_all_arms(folder / "adaptive.db", "adaptive"),
             "of 20 arms (gold)": of_all_arms(folder / "gold.db", "gold"),
             "of 20 arms (rr)": of_all_arms(folder / "rr.db", "rr"),
         }
@@ -120,7 +121,7 @@ def store(rounds: int = 7, times: int = 60) -> None:
                 ratios.append(inserted / told)
                 rates.append(BATCH / told)
             print(
-                f"tells a second / bare inserts, 100 {label:<18} {statistics.median(ratios):8.2f}"
+                f"tells a second / bare inserts, 100 {label:<22} {statistics.median(ratios):8.2f}"
                 f"   (at least 0.5; {statistics.median(rates):,.0f} rewards/s)"
             )
 

@@ -14,8 +14,7 @@ from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, RewardError, UnknownArmError
 from oddarm.store.database import Connection
 from oddarm.store.info import Pull, Status, status_of
-from oddarm.store.leases import Leases
-from oddarm.store.replica import Replica
+from oddarm.store.replica import Replica, Told
 
 __all__ = ["LEASE_SECONDS", "Batch"]
 
@@ -42,8 +41,9 @@ class Batch:
         self._paused = paused
         self._clock = clock
         self._search = replica.search
-        self._leases = Leases(connection, replica.study, replica.name)
-        self._told: dict[int, tuple[list[float], list[str]]] = {}  # by arm: rewards, pulls
+        self._leases = replica.leases
+        self._told: tuple[list[int], list[float], list[str]] = ([], [], [])  # arms, rewards, pulls
+        self._own: list[tuple[int, list[float], str]] = []  # arm, rewards, key
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """As `Study.ask`."""
@@ -56,10 +56,10 @@ class Batch:
             return []
         on_way: Counter[int] = Counter()
         if search.max_pulls is not None or search.tally.pools is not None:
-            on_way = self._leases.on_their_way(now)
+            on_way = self._leases.on_their_way(self._connection, now)
         if search.max_pulls is not None:
             most = min(most, search.max_pulls - search.pulls - on_way.total())
-        arms = self._leases.take_back(most, now)
+        arms = self._leases.take_back(self._connection, most, now)
         if search.errors:
             arms = [arm for arm in arms if search.names[arm] not in search.errors]
         asked: int | None = 0
@@ -72,9 +72,9 @@ class Batch:
         arms = self._within_pools(arms[:most], on_way)
         seq = self._log("ask", {"limit": asked, "arms": arms}, now)
         expires = now + lease_seconds
+        granted = self._leases.grant(self._connection, seq, arms, expires)
         return [
-            Pull(pull, search.names[arm], expires)
-            for pull, arm in zip(self._leases.grant(seq, arms, expires), arms, strict=True)
+            Pull(pull, search.names[arm], expires) for pull, arm in zip(granted, arms, strict=True)
         ]
 
     @property
@@ -85,26 +85,15 @@ class Batch:
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""
-        new: list[str] = []
-        arms: list[int] = []
-        arm_of = self._leases.arm_of
-        for pull in rewards:
-            arm = arm_of(pull)
-            if arm is not None:
-                new.append(pull)
-                arms.append(arm)
-        if not new:
+        pulls, arms = self._leases.find(self._connection, rewards)
+        if not pulls:
             return 0
-        values = self._check(arms, [rewards[pull] for pull in new])
-        self._leases.settle(new)
-        told = self._told
-        for pull, arm, value in zip(new, arms, values, strict=True):
-            if arm not in told:
-                told[arm] = ([], [])
-            of_arm = told[arm]
-            of_arm[0].append(value)
-            of_arm[1].append(pull)
-        return len(new)
+        values = self._check(arms, [rewards[pull] for pull in pulls])
+        self._leases.settle(pulls)
+        self._told[0].extend(arms)
+        self._told[1].extend(values)
+        self._told[2].extend(pulls)
+        return len(pulls)
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
         """As `Study.tell_arm`."""
@@ -124,34 +113,31 @@ class Batch:
             return False
         self._check([index] * len(values), values)
         self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
-        gathered = self._told.setdefault(index, ([], []))
-        gathered[0].extend(values)
-        gathered[1].extend([key] * len(values))
+        self._own.append((index, values, key))
         return True
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
-        if not self._told:
+        body: list[Told] = [*self._own]
+        if self._told[0]:
+            body.append(self._told)
+        if not body:
             return
-        self._leases.write()
-        replica, tally = self._replica, self._search.tally
-        body = [
-            (arm, rewards, pulls[0] if len(set(pulls)) == 1 else pulls)
-            for arm, (rewards, pulls) in self._told.items()
-        ]
+        self._leases.write(self._connection)
         self._log("tell", body, self._clock())
-        replica.apply("tell", body)
-        arms = list(self._told)
+        self._replica.apply("tell", body)
+        tally = self._search.tally
+        arms = list({*self._told[0], *(arm for arm, _, _ in self._own)})
+        self._told, self._own = ([], [], []), []
         self._connection.executemany(
             "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
             [
-                (pulls, total, replica.study, arm)
+                (pulls, total, self._replica.study, arm)
                 for pulls, total, arm in zip(
                     tally.counts[arms].tolist(), tally.totals[arms].tolist(), arms, strict=True
                 )
             ],
         )
-        self._told = {}
 
     def _log(self, kind: str, body: Any, now: float) -> int:
         self.advanced = True
@@ -179,9 +165,11 @@ class Batch:
             raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
         tally = self._search.tally
         if tally.pools is not None:
+            gathered = Counter(self._told[0])
+            for arm, own, _ in self._own:
+                gathered[arm] += len(own)
             for arm, count in Counter(arms).items():
-                gathered = len(self._told[arm][0]) if arm in self._told else 0
-                left = int(tally.pools[arm] - tally.counts[arm]) - gathered
+                left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
                 if count > left:
                     raise RewardError(
                         f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "

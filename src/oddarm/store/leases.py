@@ -2,6 +2,9 @@
 
 An ask is kept in parts, and a tell reads and writes the parts that it is about. When all pulls of a
 part have been told, its row goes; that a pull was ever handed out is in the log.
+
+Leases change with events of the log alone. So whoever has seen the whole log may keep in memory
+what was read or written before.
 """
 
 from __future__ import annotations
@@ -11,15 +14,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from oddarm.errors import UnknownPullError
 from oddarm.store.database import Connection
-from oddarm.store.replica import dumps
 
-__all__ = ["Leases"]
+__all__ = ["Leases", "dumps"]
 
 PART = 64
 """Pulls in a part of an ask."""
+
+MOST_KEPT = 100_000
+"""Pulls kept in memory."""
 
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
@@ -32,135 +38,167 @@ class _Part:
     Attributes:
         waiting: Those of whoever asked for them.
         lost: Those that expired and were handed out again; a late reward is still taken.
+        told: How many of both have been told since the part was read or written.
     """
 
     seq: int
     number: int
     waiting: dict[str, int]
     lost: dict[str, int]
-    changed: bool = False
+    told: int = 0
 
 
 class Leases:
-    """The leases of one study, within one transaction.
+    """The leases of one study.
 
     Args:
-        connection: A connection in a transaction.
         study: The study's number in the database.
         name: Its name.
     """
 
-    def __init__(self, connection: Connection, study: int, name: str) -> None:
-        self._connection = connection
+    def __init__(self, study: int, name: str) -> None:
         self._study = study
         self._name = name
         self._tag = f"{study & 0xFFFFFF:06x}"
         self._parts: dict[tuple[int, int], _Part] = {}
-        self._open: dict[str, tuple[_Part, str, int]] = {}  # part, position and arm, by pull
+        self._open: dict[str, tuple[_Part, int]] = {}  # by untold pull, its part and its arm
+        self._changed: list[_Part] = []  # parts of which some pull was told
 
-    def grant(self, seq: int, arms: list[int], expires: float) -> list[str]:
+    def forget(self) -> None:
+        """Read all anew before the next use."""
+        self._parts.clear()
+        self._open.clear()
+        self._changed.clear()
+
+    def grant(self, connection: Connection, seq: int, arms: list[int], expires: float) -> list[str]:
         """Hand out the pulls of an ask; return their ids."""
-        parts: list[dict[str, int]] = [{} for _ in range(0, len(arms), PART)]
-        for position, arm in enumerate(arms):
-            parts[position // PART][str(position)] = arm
-        self._connection.executemany(
+        rows = []
+        for number, first in enumerate(range(0, len(arms), PART)):
+            part = arms[first : first + PART]
+            waiting = {str(first + k): arm for k, arm in enumerate(part)}
+            self._keep(_Part(seq, number, waiting, {}))
+            rows.append((self._study, seq, number, expires, dumps(waiting), "{}"))
+        connection.executemany(
             "INSERT INTO oddarm_leases (study, seq, part, expires, waiting, lost) "
             "VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (self._study, seq, number, expires, dumps(waiting), "{}")
-                for number, waiting in enumerate(parts)
-            ],
+            rows,
         )
         return [f"{self._tag}.{seq}.{position}" for position in range(len(arms))]
 
-    def arm_of(self, pull: str) -> int | None:
-        """Return the arm of a pull, or None if it was told before."""
-        known = self._open.get(pull)
-        if known is None:
-            match = PULL_ID.fullmatch(pull) if isinstance(pull, str) else None
-            if match is None or match[1] != self._tag:
-                raise self._unknown(pull)
-            seq, position = int(match[2]), int(match[3])
-            self._part(seq, position // PART)
-            known = self._open.get(pull)
-            if known is None:
-                if not self._handed_out(seq, position):
-                    raise self._unknown(pull)
-                return None
-        return known[2]
+    def find(self, connection: Connection, pulls: Iterable[str]) -> tuple[list[str], list[int]]:
+        """Return those of some pulls that have not been told, and their arms."""
+        untold: list[str] = []
+        arms: list[int] = []
+        known = self._open
+        for pull in pulls:
+            found = known.get(pull) or self._look_up(connection, pull)
+            if found is not None:
+                untold.append(pull)
+                arms.append(found[1])
+        return untold, arms
 
     def settle(self, pulls: Iterable[str]) -> None:
-        """Take note that pulls which were waited for have been told."""
+        """Take note that pulls which `find` returned have been told."""
         for pull in pulls:
-            part, position, _ = self._open.pop(pull)
-            part.waiting.pop(position, None)
-            part.lost.pop(position, None)
-            part.changed = True
+            part, _ = self._open.pop(pull)
+            if not part.told:
+                self._changed.append(part)
+            part.told += 1
 
-    def on_their_way(self, now: float) -> Counter[int]:
+    def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
         """Return how many pulls of each arm have been handed out and have not expired."""
-        rows = self._connection.execute(
+        rows = connection.execute(
             "SELECT waiting FROM oddarm_leases WHERE study = ? AND expires > ?",
             (self._study, now),
         ).fetchall()
         return Counter(arm for (waiting,) in rows for arm in json.loads(waiting).values())
 
-    def take_back(self, most: int, now: float) -> list[int]:
+    def take_back(self, connection: Connection, most: int, now: float) -> list[int]:
         """Take up to `most` pulls back from those who let them expire; return their arms."""
         if most < 1:
             return []
-        rows = self._connection.execute(
+        rows = connection.execute(
             "SELECT seq, part FROM oddarm_leases "
             "WHERE study = ? AND expires <= ? ORDER BY seq, part LIMIT ?",
             (self._study, now, min(most, 1000)),
         ).fetchall()
         arms: list[int] = []
         for seq, number in rows:
-            part = self._part(seq, number)
+            part = self._part(connection, seq, number)
             for position in list(part.waiting)[: most - len(arms)]:
                 part.lost[position] = part.waiting.pop(position)
                 arms.append(part.lost[position])
-            part.changed = True
-        self.write()
+            self._write(connection, part)
         return arms
 
-    def write(self) -> None:
-        """Write what has changed; what is looked at next is read anew."""
-        for part in self._parts.values():
-            where = (self._study, part.seq, part.number)
-            if not part.changed:
-                continue
-            if part.waiting or part.lost:
-                self._connection.execute(
-                    "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
-                    "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
-                    "WHERE study = ? AND seq = ? AND part = ?",
-                    (dumps(part.waiting), dumps(part.lost), len(part.waiting), *where),
-                )
-            else:
-                self._connection.execute(
-                    "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
-                )
-        self._parts, self._open = {}, {}
+    def write(self, connection: Connection) -> None:
+        """Write which pulls have been told."""
+        for part in self._changed:
+            self._write(connection, part)
+        self._changed.clear()
+        if len(self._open) > MOST_KEPT:
+            self.forget()
 
-    def _part(self, seq: int, number: int) -> _Part:
+    def _write(self, connection: Connection, part: _Part) -> None:
+        where = (self._study, part.seq, part.number)
+        if part.told == len(part.waiting) + len(part.lost):
+            connection.execute(
+                "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
+            )
+            self._parts.pop((part.seq, part.number), None)
+            return
+        if part.told:
+            part.waiting, part.lost = (
+                self._untold(part, part.waiting),
+                self._untold(part, part.lost),
+            )
+            part.told = 0
+        connection.execute(
+            "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
+            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
+            "WHERE study = ? AND seq = ? AND part = ?",
+            (dumps(part.waiting), dumps(part.lost), len(part.waiting), *where),
+        )
+
+    def _untold(self, part: _Part, pulls: dict[str, int]) -> dict[str, int]:
+        ask = f"{self._tag}.{part.seq}."
+        return {position: arm for position, arm in pulls.items() if ask + position in self._open}
+
+    def _look_up(self, connection: Connection, pull: str) -> tuple[_Part, int] | None:
+        """Read a pull from the database; return its part and its arm, None if it was told."""
+        match = PULL_ID.fullmatch(pull) if isinstance(pull, str) else None
+        if match is None or match[1] != self._tag:
+            raise self._unknown(pull)
+        seq, position = int(match[2]), int(match[3])
+        self._part(connection, seq, position // PART)
+        known = self._open.get(pull)
+        if known is None and not self._handed_out(connection, seq, position):
+            raise self._unknown(pull)
+        return known
+
+    def _part(self, connection: Connection, seq: int, number: int) -> _Part:
         """Return a part of an ask; all its pulls may have been told."""
         known = self._parts.get((seq, number))
         if known is None:
-            row = self._connection.execute(
+            row = connection.execute(
                 "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
                 (self._study, seq, number),
             ).fetchone()
             waiting, lost = ("{}", "{}") if row is None else row
             known = _Part(seq, number, json.loads(waiting), json.loads(lost))
-            self._parts[seq, number] = known
-            for pulls in (known.waiting, known.lost):
-                for position, arm in pulls.items():
-                    self._open[f"{self._tag}.{seq}.{position}"] = (known, position, arm)
+            if row is not None:
+                self._keep(known)
         return known
 
-    def _handed_out(self, seq: int, position: int) -> bool:
-        row = self._connection.execute(
+    def _keep(self, part: _Part) -> None:
+        self._parts[part.seq, part.number] = part
+        ask = f"{self._tag}.{part.seq}."
+        for pulls in (part.waiting, part.lost):
+            for position, arm in pulls.items():
+                self._open[ask + position] = (part, arm)
+
+    def _handed_out(self, connection: Connection, seq: int, position: int) -> bool:
+        row = connection.execute(
             "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
             (self._study, seq),
         ).fetchone()
@@ -171,3 +209,8 @@ class Leases:
             f"pull {pull!r} was never handed out by study {self._name!r}: "
             "tell the id that ask returned."
         )
+
+
+def dumps(value: Any) -> str:
+    """Return a value as compact JSON."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

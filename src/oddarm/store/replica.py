@@ -7,21 +7,29 @@ reads them.
 
 from __future__ import annotations
 
-import itertools
 import json
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from oddarm.errors import StateError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.store.database import Connection
+from oddarm.store.leases import Leases, dumps
 from oddarm.strategies import Strategy
 
-__all__ = ["Replica", "dumps"]
+__all__ = ["Replica", "Told", "arms_of"]
 
-SNAPSHOT_AFTER = 5000
-"""Updates of the search between two snapshots; an update takes some 100 µs to replay."""
+SNAPSHOT_AFTER = 1000
+"""Events between two snapshots; one takes some 200 µs to replay."""
+
+
+Told: TypeAlias = tuple[int | list[int], list[float], str | list[str]]
+"""Rewards: their arms, or the one arm of all; and their pulls, or the one key of all."""
+
+
+def arms_of(told: Told) -> list[int]:
+    """Return the arm of each reward."""
+    arms, rewards, _ = told
+    return [arms] * len(rewards) if isinstance(arms, int) else arms
 
 
 class Replica:
@@ -35,6 +43,7 @@ class Replica:
     Attributes:
         revision: How many events it has seen.
         index: The position of each arm, by name.
+        leases: The pulls that were handed out and not told, as far as they are in memory.
     """
 
     def __init__(self, study: int, name: str, strategy: Strategy | None) -> None:
@@ -43,8 +52,9 @@ class Replica:
         self.revision = 0
         self.index: dict[Any, int] = {}
         self._strategy = strategy
+        self.leases = Leases(study, name)
         self._search: Search | None = None
-        self._work = 0  # updates since the last snapshot
+        self._work = 0  # events since the last snapshot
 
     @property
     def search(self) -> Search:
@@ -57,9 +67,15 @@ class Replica:
         """Whether there is a search in memory."""
         return self._search is not None
 
-    def forget(self) -> None:
-        """Read the search anew before the next use: it may be ahead of the log."""
-        self._search = None
+    def undo(self, ahead: bool) -> None:
+        """Take note that a transaction was rolled back.
+
+        Args:
+            ahead: Whether the search may be ahead of the log: then it is read anew.
+        """
+        self.leases.forget()
+        if ahead:
+            self._search = None
 
     def gone(self) -> UnknownStudyError:
         """Return the error that says that the study was deleted."""
@@ -79,10 +95,11 @@ class Replica:
             raise self.gone()
         revision, paused = int(row[0]), bool(row[1])
         if self._search is None or revision != self.revision:
+            self.leases.forget()
             try:
                 self._replay(connection, revision)
             except BaseException:
-                self.forget()
+                self._search = None
                 raise
         return paused
 
@@ -99,8 +116,8 @@ class Replica:
         """Ask or tell the search as an event says.
 
         The body of an ask has the limit that the search was asked for (0: it was not asked) and
-        the arms handed out. That of a batch of tells has, for each arm, its rewards and their
-        pulls, or the one key that they were told under. An arm set aside has its reason.
+        the arms handed out. That of a batch of tells is a list of `Told`. An arm set aside has
+        its reason.
         """
         search = self.search
         self._work += 1
@@ -109,13 +126,13 @@ class Replica:
                 search.ask(body["limit"])
         elif kind == "aside":
             search.set_aside(search.names[body["arm"]], body["reason"])
-        elif len(body) == 1:
-            ((arm, rewards, _),) = body
-            search.tell(search.names[arm], rewards[0] if len(rewards) == 1 else rewards)
         else:
-            arms = np.repeat([arm for arm, _, _ in body], [len(rewards) for _, rewards, _ in body])
-            search.tell_indices(arms, [*itertools.chain(*(rewards for _, rewards, _ in body))])
-            self._work += len(body) - 1
+            arms = [arm for told in body for arm in arms_of(told)]
+            rewards = [reward for _, rewards, _ in body for reward in rewards]
+            if len(arms) == 1:
+                search.tell(search.names[arms[0]], rewards[0])
+            else:
+                search.tell_indices(arms, rewards)
 
     def save(self, connection: Connection) -> None:
         """Write how far the study is, with a snapshot if the last one is long ago."""
@@ -156,8 +173,3 @@ class Replica:
                 )
             self.apply(kind, json.loads(text))
             self.revision = int(seq)
-
-
-def dumps(value: Any) -> str:
-    """Return a value as compact JSON."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))

@@ -22,7 +22,7 @@ from oddarm.search import Search
 from oddarm.store.batch import LEASE_SECONDS, Batch
 from oddarm.store.database import Database
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.replica import Replica
+from oddarm.store.replica import Replica, arms_of
 from oddarm.strategies import Strategy
 
 __all__ = ["Study"]
@@ -141,8 +141,7 @@ class Study:
                     yield batch
                     batch.finish()
             except BaseException:
-                if batch is None or batch.advanced:
-                    self._replica.forget()
+                self._replica.undo(batch is None or batch.advanced)
                 raise
 
     def search(self) -> Search:
@@ -221,9 +220,10 @@ class Study:
                     (self._id, last, page),
                 ).fetchall()
             for seq, at, text in rows:
-                for arm, rewards, pulls in json.loads(text):
-                    each = itertools.repeat(pulls) if isinstance(pulls, str) else pulls
-                    for pull, reward in zip(each, rewards, strict=False):
+                for told in json.loads(text):
+                    _, rewards, pulls = told
+                    each = [pulls] * len(rewards) if isinstance(pulls, str) else pulls
+                    for arm, pull, reward in zip(arms_of(told), each, rewards, strict=True):
                         yield {
                             "seq": seq,
                             "at": at,

@@ -119,8 +119,7 @@ class GoldRun(SweepRun):
                 if not self.stage[arm] and self._cut(arm):
                     self._declare()
         self._step_ahead()
-        if self.verdict == "running":
-            self._take_stock()
+        self._behind = 0  # stock is taken again when arms are told in turn
 
     def _build(self) -> None:
         """Lines 7 to 10: an edge between all that are neighbours after the first pulls."""
