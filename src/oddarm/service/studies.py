@@ -7,6 +7,7 @@ transaction: one wait for the disk, whatever their number.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ __all__ = ["Studies"]
 
 MOST_OPEN = 32
 """Studies kept in memory; any other is opened when it is next asked for."""
+MOST_GATHERING = 0.005
+"""Seconds that a request may wait for others, to share a transaction with them."""
 
 T = TypeVar("T")
 Action = Callable[[Batch], Any]
@@ -92,6 +95,7 @@ class _Writer:
         self._thread = thread
         self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._last = (0, 0.0)  # requests of the last transaction, and how long it took
 
     async def submit(self, action: Action, asks: bool) -> Any:
         """Return what the action returned, once it is on disk."""
@@ -103,12 +107,15 @@ class _Writer:
 
     async def _drain(self) -> None:
         while self._waiting:
+            await self._gather()
             batch = sorted(self._waiting, key=lambda entry: entry[0])  # tells before asks
             self._waiting = []
+            began = time.perf_counter()
             try:
                 outcomes = await self._thread(self._run, [action for _, action, _ in batch])
             except Exception as error:  # each who waits is told
                 outcomes = [error] * len(batch)
+            self._last = len(batch), time.perf_counter() - began
             for (_, _, future), outcome in zip(batch, outcomes, strict=True):
                 if future.done():
                     continue
@@ -117,6 +124,13 @@ class _Writer:
                 else:
                     future.set_result(outcome)
         self._task = None
+
+    async def _gather(self) -> None:
+        """Let those come who came together the last time, if that is quicker than the disk."""
+        size, seconds = self._last
+        end = time.perf_counter() + min(seconds / 2, MOST_GATHERING)
+        while len(self._waiting) < size and time.perf_counter() < end:
+            await asyncio.sleep(0)
 
     def _run(self, actions: list[Action]) -> list[Any]:
         """Return what each action returned, or the error by which it was refused."""
