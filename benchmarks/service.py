@@ -267,7 +267,7 @@ def soak(millions: int = 3) -> None:
         ours(Path(folder) / "s.db") as (url, pid),
     ):
         client, rng = Client(url), random.Random(1)
-        client.create("load", ARMS, max_outliers=2)
+        client.create("load", ARMS, strategy="gold", max_outliers=2)
         told, shown = 0, 0
         while told < millions * 1_000_000:
             pulls, _ = client.ask("load", 5000)

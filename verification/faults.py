@@ -1,11 +1,19 @@
-"""Does a study lose or repeat a reward when its server is killed, or its database cut off?"""
+"""Does a study lose or repeat a reward when its server is killed, or its database full or cut off?
+
+Eight workers keep a server busy. They ask for up to forty pulls at a time, repeat each tell until
+it is acknowledged, and begin another study when one is done, so that the load never ends. At the
+end every reward that was acknowledged must be there exactly once, and each study must have the
+answer of a search in memory that was asked and told the same.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,61 +24,123 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import oddarm
 from oddarm.errors import ServiceError
 from oddarm.service import Client
+from oddarm.store.database import open_database
 from verification.report import Check
 
 WORKERS = 8
-STUDY = "faults"
 MEANS = [*(0.40 + 0.01 * i for i in range(19)), 0.75]
-OPTIONS = {"strategy": "gold", "max_outliers": 1, "epsilon": 2.5}
 ARMS = [f"arm-{i}" for i in range(len(MEANS))]
+SETTLED = 20.0
+"""Seconds within which a server that was struck must acknowledge something again."""
+
+Strike = Callable[["Load"], None]
 
 
-def checks(kills: int = 50, cuts: int = 50) -> Iterator[Check]:
-    """Yield how many of so many kills, and of so many cuts, did harm."""
+def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
+    """Yield how many of so many kills, cuts and full disks did harm."""
     from tests.postgres_server import postgres_server
 
+    for strategy in ("adaptive", "gold"):
+        with tempfile.TemporaryDirectory() as folder:
+            problems, note = killed(f"sqlite:///{folder}/s.db", kills, strategy)
+            yield Check(f"SIGKILL, SQLite, {strategy}", len(problems), kills, 0.0, note)
     with tempfile.TemporaryDirectory() as folder:
-        problems, note = killed(f"sqlite:///{folder}/s.db", kills)
-        yield Check("server killed with SIGKILL, SQLite", len(problems), kills, 0.0, note)
+        problems, note = torn(Path(folder), kills)
+        yield Check("SIGKILL and a torn last write, SQLite", len(problems), kills, 0.0, note)
+    if os.geteuid() == 0:
+        with small_disk(64_000_000) as disk:
+            problems, note = filled(disk, fills)
+            yield Check("disk full, SQLite", len(problems), fills, 0.0, note)
     servers = postgres_server()
     try:
         url = next(servers)
-        problems, note = cut_off(url, cuts)
-        yield Check("connections cut, PostgreSQL", len(problems), cuts, 0.0, note)
-        oddarm.open_study(url, STUDY).delete()
-        problems, note = killed(url, kills)
-        yield Check("server killed with SIGKILL, PostgreSQL", len(problems), kills, 0.0, note)
+        for strategy in ("adaptive", "gold"):
+            problems, note = cut_off(url, cuts, strategy)
+            yield Check(f"connections cut, PostgreSQL, {strategy}", len(problems), cuts, 0.0, note)
+            problems, note = killed(url, kills, strategy)
+            yield Check(f"SIGKILL, PostgreSQL, {strategy}", len(problems), kills, 0.0, note)
     finally:
-        servers.close()  # type: ignore[attr-defined]
+        servers.close()
 
 
-def killed(storage: str, kills: int, seed: int = 0) -> tuple[list[str], str]:
+def killed(storage: str, kills: int, strategy: str = "adaptive") -> tuple[list[str], str]:
     """Kill the server at random moments under load; return what went wrong, and a note."""
 
-    def kill(server: Server) -> None:
-        server.kill()
-        server.start()
+    def kill(load: Load) -> None:
+        load.server.kill()
+        load.server.start()
 
-    return _trouble(storage, kills, seed, kill)
+    return _trouble(storage, kills, strategy, kill)
 
 
-def cut_off(url: str, cuts: int, seed: int = 0) -> tuple[list[str], str]:
+def cut_off(url: str, cuts: int, strategy: str = "adaptive") -> tuple[list[str], str]:
     """End all connections of the server to PostgreSQL at random moments under load."""
     import psycopg
 
-    def cut(server: Server) -> None:
-        del server
+    def cut(load: Load) -> None:
+        del load
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
 
-    return _trouble(url, cuts, seed, cut)
+    return _trouble(url, cuts, strategy, cut)
+
+
+def torn(folder: Path, kills: int) -> tuple[list[str], str]:
+    """Kill the server, and leave half a write at the end of its log."""
+    rng = random.Random(0)
+    log = folder / "s.db-wal"
+
+    def tear(load: Load) -> None:
+        load.server.kill()
+        whole = log.read_bytes()
+        frames = whole[32:]
+        tail = frames[-4120 * rng.randint(1, 3) :] if frames else b""
+        with log.open("ab") as file:  # a write that was under way, or what the disk held before
+            file.write(rng.choice([tail[: rng.randint(0, len(tail))], rng.randbytes(5000)]))
+        load.server.start()
+
+    return _trouble(f"sqlite:///{folder}/s.db", kills, "adaptive", tear)
+
+
+def filled(disk: Path, fills: int) -> tuple[list[str], str]:
+    """Let the disk be full for a while, again and again, under load."""
+    ballast = disk / "ballast"
+    refused = []
+
+    def fill(load: Load) -> None:
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        refused.append(load.wait_for(507))
+        ballast.unlink()
+
+    problems, note = _trouble(f"sqlite:///{disk}/s.db", fills, "gold", fill, most_rewards=8)
+    problems += ["the full disk was not told of" for said in refused if not said]
+    return problems, note
+
+
+@contextlib.contextmanager
+def small_disk(size: int) -> Iterator[Path]:
+    """Mount a file system of so many bytes; for root alone."""
+    folder = tempfile.mkdtemp(prefix="oddarm-disk-")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+    finally:
+        shutil.rmtree(folder)
 
 
 class Server:
@@ -113,67 +183,136 @@ class Server:
         return self.process.wait()
 
 
+class Load:
+    """Eight workers, and what they have been told and promised.
+
+    Attributes:
+        server: The server that they keep busy.
+        busy: Requests under way.
+        acknowledged: The rewards acknowledged, by study and pull.
+    """
+
+    def __init__(self, server: Server, strategy: str, most_rewards: int) -> None:
+        self.server = server
+        self.busy = 0
+        self.acknowledged: dict[tuple[str, str], float] = {}
+        self._strategy = strategy
+        self._most = most_rewards
+        self._lock = threading.Lock()
+        self._refusals: Counter[int | None] = Counter()
+        self._over = threading.Event()
+        self._workers = [
+            threading.Thread(target=self._work, args=(random.Random(k),)) for k in range(WORKERS)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def end(self) -> None:
+        """Let the workers go home."""
+        self._over.set()
+        for worker in self._workers:
+            worker.join()
+
+    def wait_for_more(self) -> bool:
+        """Wait until something more is acknowledged; return whether that came."""
+        before = len(self.acknowledged)
+        return self._until(lambda: len(self.acknowledged) > before)
+
+    def wait_for(self, status: int) -> bool:
+        """Wait until a request is refused with a status; return whether one was."""
+        before = self._refusals[status]
+        return self._until(lambda: self._refusals[status] > before)
+
+    def _until(self, condition: Callable[[], bool]) -> bool:
+        end = time.monotonic() + SETTLED
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.002)
+        return True
+
+    def _work(self, rng: random.Random) -> None:
+        client = Client(self.server.url)
+        number = 0
+        while not self._over.is_set():
+            study = study_name(self._strategy, number)
+            limit = rng.randint(1, self._most)
+            asked = self._try(lambda: client.ask(study, limit, lease_seconds=2))  # noqa: B023
+            if asked is None:
+                options = {"strategy": self._strategy, "max_outliers": 1}
+                self._try(lambda: client.create(study, ARMS, **options))  # noqa: B023
+                continue
+            pulls, status = asked
+            rewards = {pull.id: reward(pull.id, pull.arm) for pull in pulls}
+            while rewards and not self._over.is_set():
+                if self._try(lambda: client.tell(study, rewards)) is not None:  # noqa: B023
+                    self.acknowledged.update({(study, p): x for p, x in rewards.items()})
+                    break
+            number += status == "done"
+
+    def _try(self, call: Callable[[], Any]) -> Any:
+        """Return what a request returned, None if it was refused or got no answer."""
+        with self._lock:
+            self.busy += 1
+        try:
+            return call()
+        except ServiceError as error:
+            self._refusals[error.status] += 1
+            time.sleep(0.02)
+            return None
+        finally:
+            with self._lock:
+                self.busy -= 1
+
+
+def study_name(strategy: str, number: int) -> str:
+    """Return the name of one study of the load."""
+    return f"{strategy}-{number}"
+
+
 def reward(pull: str, arm: str) -> float:
     """Return the reward of a pull, which depends on nothing but its id and its arm."""
     return float(zlib.crc32(pull.encode()) / 2**32 < MEANS[ARMS.index(arm)])
 
 
 def _trouble(
-    storage: str, times: int, seed: int, strike: Callable[[Server], None]
+    storage: str, times: int, strategy: str, strike: Strike, most_rewards: int = 40
 ) -> tuple[list[str], str]:
-    rng = random.Random(seed)
-    oddarm.create_study(storage, STUDY, ARMS, **OPTIONS).close()
+    rng = random.Random(0)
+    problems = []
+    under_way = 0
     server = Server(storage)
-    acknowledged: list[dict[str, float]] = [{} for _ in range(WORKERS)]
-    over = threading.Event()
-    workers = [
-        threading.Thread(target=_work, args=(server.url, k, acknowledged[k], over))
-        for k in range(WORKERS)
-    ]
+    load = Load(server, strategy, most_rewards)
     try:
-        for worker in workers:
-            worker.start()
-        for _ in range(times):
-            time.sleep(rng.uniform(0.01, 0.5))
-            strike(server)
+        for number in range(times):
+            if not load.wait_for_more():
+                problems.append(f"nothing is acknowledged after {number} strikes")
+                break
+            time.sleep(rng.uniform(0, 0.4))
+            under_way += load.busy
+            strike(load)
     finally:
-        over.set()
-        for worker in workers:
-            worker.join()
+        load.end()
         code = server.stop()
-    told = {pull: value for mine in acknowledged for pull, value in mine.items()}
-    problems = list(_problems(storage, told))
     if code != 0:
         problems.append(f"the server ended with exit code {code}")
-    return problems, f"{len(told):,} rewards acknowledged under load"
+    studies = [info for info in oddarm.list_studies(storage) if info.name.startswith(strategy)]
+    for info in studies:
+        told = {pull: x for (study, pull), x in load.acknowledged.items() if study == info.name}
+        problems += _problems(storage, info.name, strategy, told)
+    note = (
+        f"{len(load.acknowledged):,} rewards acknowledged in {len(studies)} studies, "
+        f"{under_way / max(times, 1):.1f} of {WORKERS} requests under way when struck"
+    )
+    return problems, note
 
 
-def _work(url: str, number: int, told: dict[str, float], over: threading.Event) -> None:
-    """Ask and tell; repeat a tell until it is acknowledged."""
-    rng = random.Random(number)
-    client = Client(url)
-    while not over.is_set():
-        try:
-            pulls, _ = client.ask(STUDY, rng.randint(1, 8), lease_seconds=2)
-        except ServiceError:
-            time.sleep(0.02)
-            continue
-        rewards = {pull.id: reward(pull.id, pull.arm) for pull in pulls}
-        while rewards:
-            with contextlib.suppress(ServiceError):
-                client.tell(STUDY, rewards)
-                told.update(rewards)
-                break
-            if over.is_set():
-                break
-            time.sleep(0.02)
-
-
-def _problems(storage: str, told: dict[str, float]) -> Iterator[str]:
-    """Compare the study with what was acknowledged, and with a run that nothing interrupted."""
-    with oddarm.open_study(storage, STUDY) as study:
-        stored = Counter(tell["pull"] for tell in study.tells())
-        values = {tell["pull"]: tell["reward"] for tell in study.tells()}
+def _problems(storage: str, name: str, strategy: str, told: dict[str, float]) -> Iterator[str]:
+    """Compare a study with what was acknowledged, and with a run that nothing interrupted."""
+    with oddarm.open_study(storage, name) as study:
+        tells = list(study.tells())
+        stored = Counter(tell["pull"] for tell in tells)
+        values = {tell["pull"]: tell["reward"] for tell in tells}
         yield from (f"{pull} is there {n} times" for pull, n in stored.items() if n > 1)
         yield from (f"{pull} was acknowledged and is lost" for pull in told if pull not in stored)
         yield from (
@@ -184,15 +323,29 @@ def _problems(storage: str, told: dict[str, float]) -> Iterator[str]:
         while not study.done:
             pulls = study.ask(200)
             study.tell_many({pull.id: reward(pull.id, pull.arm) for pull in pulls})
-        if study.result().to_dict() != _uninterrupted(study).to_dict():
-            yield "the answer is not that of an uninterrupted run on the same rewards"
-        if study.result().ranking[0] != ARMS[-1]:
-            yield "the outlier is not ranked first"
+        result = study.result()
+        if result.to_dict() != _uninterrupted(storage, name, strategy).to_dict():
+            yield f"{name} has not the answer of an uninterrupted run on the same rewards"
+        if result.ranking[0] != ARMS[-1]:
+            yield f"{name} does not rank the outlier first"
 
 
-def _uninterrupted(study: oddarm.Study) -> oddarm.Result:
-    search = oddarm.Search(ARMS, **OPTIONS)  # type: ignore[arg-type]
-    for _, batch in itertools.groupby(study.tells(), lambda tell: tell["seq"]):
-        told = [(ARMS.index(tell["arm"]), tell["reward"]) for tell in batch]
-        search.tell_indices(*zip(*told, strict=True))
+def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
+    """Return the answer of a search in memory that is asked and told what the study was."""
+    database = open_database(storage)
+    with database.transaction() as connection:
+        events = connection.execute(
+            "SELECT kind, body FROM oddarm_events WHERE study = "
+            "(SELECT id FROM oddarm_studies WHERE name = ?) ORDER BY seq",
+            (name,),
+        ).fetchall()
+    database.close()
+    search = oddarm.Search(ARMS, strategy, max_outliers=1)
+    for kind, text in events:
+        body = json.loads(text)
+        if kind == "ask" and body["limit"] != 0:
+            search.ask(body["limit"])
+        elif kind == "tell":
+            arms, rewards, _ = zip(*body, strict=True)
+            search.tell_indices([*itertools.chain(*arms)], [*itertools.chain(*rewards)])
     return search.result()

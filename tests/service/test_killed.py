@@ -1,14 +1,30 @@
 """A short form of `python -m verification faults`."""
 
+import os
 import secrets
 
 import pytest
 from verification import faults
 
 
-def test_killed(tmp_path):
+@pytest.mark.parametrize("strategy", ["adaptive", "gold"])
+def test_killed(tmp_path, strategy):
     """Killed at random moments under load, the server loses and repeats nothing."""
-    problems, _ = faults.killed(f"sqlite:///{tmp_path / 's.db'}", kills=3)
+    problems, _ = faults.killed(f"sqlite:///{tmp_path / 's.db'}", 2, strategy)
+    assert problems == []
+
+
+def test_torn(tmp_path):
+    """Half a write after the last acknowledged one is as if never begun."""
+    problems, _ = faults.torn(tmp_path, 2)
+    assert problems == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_disk_full():
+    """On a disk that is full for a while, tells are refused with 507, and then taken again."""
+    with faults.small_disk(64_000_000) as disk:
+        problems, _ = faults.filled(disk, 2)
     assert problems == []
 
 
@@ -26,5 +42,5 @@ def postgres_database(postgres):
 
 def test_cut_off(postgres_database):
     """With its connections to PostgreSQL cut under load, the server loses and repeats nothing."""
-    problems, _ = faults.cut_off(postgres_database, cuts=5)
+    problems, _ = faults.cut_off(postgres_database, 4)
     assert problems == []
