@@ -258,11 +258,11 @@ class Load:
             return call()
         except ServiceError as error:
             self._refusals[error.status] += 1
-            time.sleep(0.02)
-            return None
         finally:
             with self._lock:
                 self.busy -= 1
+        time.sleep(0.02)
+        return None
 
 
 def study_name(strategy: str, number: int) -> str:

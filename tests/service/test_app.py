@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from oddarm import create_study, open_study
 from oddarm.service import app as app_module
 from oddarm.service import create_app
+from oddarm.service import studies as studies_module
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
 from oddarm.service.studies import Studies
@@ -74,6 +75,40 @@ def test_idempotent_tells(demo):
     assert demo.post("/studies/demo/data", json=body).json() == {"told": 3}
     assert demo.post("/studies/demo/data", json=body).json() == {"told": 0}
     assert demo.get("/studies/demo").json()["pulls"] == 6
+
+
+def test_set_aside(demo):
+    """An arm set aside is asked for no more, ranks last and is shown with the reason."""
+    body = {"arm": "lhr", "reason": "the host is gone"}
+    assert demo.post("/studies/demo/set-aside", json=body).json() == {"changed": True}
+    assert demo.post("/studies/demo/set-aside", json=body).json() == {"changed": False}
+    assert "lhr" not in {pull["arm"] for pull in ask(demo, 40)}
+    result = demo.get("/studies/demo/result").json()
+    assert result["ranking"][-1] == "lhr"
+    assert result["errors"] == [{"arm": "lhr", "error": "the host is gone"}]
+    view = demo.get("/studies/demo/view").json()
+    assert view["errors"] == [{"arm": 2, "error": "the host is gone"}]
+    assert view["statuses"][2] == "failed"
+    more = demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": "x"})
+    refused(more, 422, "2 arms are left without 'ams'")
+    refused(demo.post("/studies/demo/set-aside", json={"arm": "x", "reason": "x"}), 422, "arm 'x'")
+    refused(demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": ""}), 422, "reason")
+
+
+def test_a_view_is_made_once_for_each_change(demo, monkeypatch):
+    """Watchers of a study that does not change are given the view made for the first of them."""
+    made, make = [], studies_module.view_json
+    monkeypatch.setattr(
+        studies_module, "view_json", lambda info, search: made.append(info) or make(info, search)
+    )
+    views = [demo.get("/studies/demo/view").json() for _ in range(5)]
+    assert len(made) == 1
+    assert views[0] == views[4]
+    tell(demo, ask(demo, 4))
+    assert [demo.get("/studies/demo/view").json()["pulls"] for _ in range(3)] == [4, 4, 4]
+    assert len(made) == 2
+    demo.post("/studies/demo/pause")
+    assert demo.get("/studies/demo/view").json()["status"] == "paused"
 
 
 def test_pause_resume_delete(demo):
@@ -237,10 +272,10 @@ def test_database_in_trouble(demo, storage, monkeypatch):
 def test_an_internal_error_says_nothing_of_its_inside(demo, monkeypatch, caplog):
     """A bug is a 500 with one sentence; the log has the traceback."""
 
-    def broken(_):
+    def broken(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(app_module, "_view", broken)
+    monkeypatch.setattr(studies_module, "view_json", broken)
     answer = demo.get("/studies/demo/view")
     refused(answer, 500, "an internal error")
     assert "secret" not in answer.text

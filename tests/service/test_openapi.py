@@ -14,6 +14,35 @@ TOKEN = "0123456789abcdef"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
+def test_examples_and_token(storage):
+    """Every operation has an example, and those on studies say that they want the token."""
+    with TestClient(create_app(storage, token=TOKEN)) as http:
+        described = http.get("/openapi.json").json()
+    assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert described["security"] == [{"token": []}]
+    schemas = described["components"]["schemas"]
+
+    def shows(content):
+        """Return whether the schema of a body, or a field of it, has an example."""
+        schema = content.get("schema", {})
+        schema = schema.get("items", schema)
+        named = schemas.get(schema.get("$ref", "").rpartition("/")[2], {})
+        fields = named.get("properties", {}).values()
+        return "example" in content or any("examples" in one for one in (named, *fields))
+
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            bodies = [operation["requestBody"]] if "requestBody" in operation else []
+            for code, answer in operation["responses"].items():
+                if code < "300" and code != "204":
+                    bodies.append(answer)
+            for body in bodies:
+                assert all(shows(content) for content in body["content"].values()), (method, path)
+            assert ("security" in operation) == (path == "/health")
+    with TestClient(create_app(storage), base_url="http://127.0.0.1") as http:
+        assert http.get("/openapi.json").json()["security"] == []
+
+
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_as_described(storage, mode):
     """Whatever is sent, fitting or not, the answer is one that the description allows."""

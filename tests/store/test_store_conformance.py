@@ -274,6 +274,43 @@ def test_an_error_undoes_a_batch(storage):
             assert state(other) == state(study) != before
 
 
+@pytest.mark.parametrize("strategy", ["adaptive", "gold", "rr"])
+def test_set_aside(storage, clock, strategy):
+    """A study goes on without an arm set aside, as a search does, whoever opens it since."""
+    arms = SimulatedArms(EASY)
+    with started(storage, clock, strategy=strategy) as study:
+        pulls = study.ask(10, lease_seconds=5)
+        study.tell_many(rewards_of(pulls[:8], arms))
+        assert study.set_aside("arm-9", "no answer") is True
+        assert study.set_aside("arm-9", "no answer") is False
+        clock.now += 6
+        assert {pull.arm for pull in study.ask(30)}.isdisjoint({"arm-9"})
+        assert study.tell(pulls[9].id, 1), "a late reward is acknowledged"
+        with open_study(storage, "demo") as other:
+            assert state(other) == state(study)
+            assert other.result().errors == {"arm-9": "no answer"}
+        run_to_the_end(study, arms, limit=40)
+        result = study.result()
+        assert (result.ranking[0], result.ranking[-1]) == ("arm-5", "arm-9")
+        assert result.counts[9] == 0
+        assert study.set_aside("arm-8", "too late") is False
+
+
+def test_set_aside_is_refused(storage):
+    """An unknown arm, no reason, and too few arms left are refused and change nothing."""
+    with started(storage, max_outliers=4) as study:
+        before = state(study)
+        with pytest.raises(UnknownArmError, match="arm 'nobody'"):
+            study.set_aside("nobody", "gone")
+        with pytest.raises(ParameterError, match="reason == ''"):
+            study.set_aside("arm-1", "")
+        assert study.set_aside("arm-0", "gone")
+        once = state(study)
+        with pytest.raises(ParameterError, match="8 arms are left without 'arm-1'"):
+            study.set_aside("arm-1", "gone")
+        assert state(study) == once != before
+
+
 def test_pause_and_resume(storage):
     """A paused study hands out nothing and takes what is on its way."""
     with started(storage) as study:

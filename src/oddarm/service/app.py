@@ -9,11 +9,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
@@ -29,6 +31,8 @@ from oddarm.errors import (
 )
 from oddarm.service.guard import Guard
 from oddarm.service.models import (
+    Aside,
+    AsideBody,
     AskBody,
     Asked,
     CreateBody,
@@ -42,7 +46,6 @@ from oddarm.service.models import (
 )
 from oddarm.service.page import Page
 from oddarm.service.studies import Studies
-from oddarm.service.view import view_json
 from oddarm.store import Batch, Study, StudyInfo
 from oddarm.store.database import open_database
 
@@ -90,6 +93,19 @@ READ = _problems(404, 422)
 WRITE = _problems(400, 404, 422, 507)
 CHANGE = _problems(404, 422, 507)
 
+# Examples for the description, of answers that are no models.
+JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
+CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
+EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
+RESULT = {"verdict": "ranked", "ranking": ["gru", "ams", "fra", "lhr"], "outliers": ["gru"]}
+VIEW = {"name": "latency", "names": ["ams", "fra"], "counts": [30, 30], "means": [0.1, 0.2]}
+
+
+def _shown(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    content = {"application/json": {"example": example}}
+    return {**READ, 200: {"description": "For instance, in part.", "content": content}}
+
+
 router = APIRouter()
 
 
@@ -118,6 +134,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.openapi = partial(_openapi, app, token is not None)  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
     app.router.routes.extend(router.routes)  # found sooner than in a router of their own
@@ -128,6 +145,22 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal)
     return app
+
+
+def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
+    """Describe the service, and that what is under /studies wants a token if there is one."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, routes=app.routes
+        )
+        bearer = {"type": "http", "scheme": "bearer"}
+        found["components"]["securitySchemes"] = {
+            "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
+        }
+        found["security"] = [{"token": []}] if guarded else []
+        found["paths"]["/health"]["get"]["security"] = []
+        app.openapi_schema = found
+    return app.openapi_schema
 
 
 def _studies(request: Request) -> Studies:
@@ -171,6 +204,15 @@ async def data(request: Request, name: StudyName, body: DataBody) -> Told:
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )
     return Told(told=len(body.rewards) if new else 0)
+
+
+@router.post("/studies/{name}/set-aside", responses=WRITE)
+async def set_aside(request: Request, name: StudyName, body: AsideBody) -> Aside:
+    """Go on without an arm that cannot be pulled any more; it ranks last, as failed."""
+    changed = await _studies(request).write(
+        name, lambda batch: batch.set_aside(body.arm, body.reason)
+    )
+    return Aside(changed=changed)
 
 
 @router.get("/health", responses=_problems())
@@ -218,17 +260,17 @@ async def resume(request: Request, name: StudyName) -> StudyRow:
     return StudyRow.of(await _studies(request).read(name, _resumed))
 
 
-@router.get("/studies/{name}/result", responses=READ)
+@router.get("/studies/{name}/result", responses=_shown(RESULT))
 async def result(request: Request, name: StudyName) -> dict[str, Any]:
     """Return what is known now: ranking, outliers, verdict, a row for each arm, provenance."""
     text = await _studies(request).read(name, lambda study: study.result().to_json())
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 
-@router.get("/studies/{name}/view", responses=READ)
+@router.get("/studies/{name}/view", responses=_shown(VIEW))
 async def view(request: Request, name: StudyName) -> dict[str, Any]:
     """Return all arms as arrays, for a page that draws them."""
-    text = await _studies(request).read(name, _view)
+    text = await _studies(request).view(name)
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 
@@ -240,8 +282,8 @@ async def view(request: Request, name: StudyName) -> dict[str, Any]:
         200: {
             "description": "One reward a line.",
             "content": {
-                "application/jsonl": {"schema": {"type": "string"}},
-                "text/csv": {"schema": {"type": "string"}},
+                "application/jsonl": {"schema": {"type": "string"}, "example": JSONL},
+                "text/csv": {"schema": {"type": "string"}, "example": CSV},
             },
         },
     },
@@ -267,7 +309,7 @@ async def export(
         **READ,
         200: {
             "description": "Server-sent events.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EVENT}},
         },
     },
 )
@@ -310,10 +352,6 @@ def _paused(study: Study) -> StudyInfo:
 def _resumed(study: Study) -> StudyInfo:
     study.resume()
     return study.info()
-
-
-def _view(study: Study) -> str:
-    return view_json(study.info(), study.search())
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

@@ -69,6 +69,11 @@ class Client:
         body = {"arm": arm, "rewards": rewards, "key": key}
         return int(self._json("POST", f"/studies/{name}/data", body)["told"])
 
+    def set_aside(self, name: str, arm: str | int, reason: str) -> bool:
+        """Go on without an arm; return False if it was set aside before or all is done."""
+        body = {"arm": arm, "reason": reason}
+        return bool(self._json("POST", f"/studies/{name}/set-aside", body)["changed"])
+
     def result(self, name: str) -> dict[str, Any]:
         """Return what is known now, as `Result.to_dict` gives it."""
         found: dict[str, Any] = self._json("GET", f"/studies/{name}/result")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from oddarm._version import __version__
 from oddarm.bounds import BoundKind
 from oddarm.search import Search
 from oddarm.store import Pull, StudyInfo
@@ -19,6 +20,8 @@ __all__ = [
     "MAX_ARMS",
     "MAX_BATCH",
     "MAX_BODY",
+    "Aside",
+    "AsideBody",
     "AskBody",
     "Asked",
     "CreateBody",
@@ -99,14 +102,14 @@ class PullRow(BaseModel):
 
     id: str = Field(examples=["5f2a01.1.0"])
     arm: Any = Field(examples=["ams"])
-    expires: float = Field(description="Seconds since 1970.")
+    expires: float = Field(description="Seconds since 1970.", examples=[1767225660.0])
 
 
 class Asked(BaseModel):
     """Pulls to be made. There may be none: then the status says whether to ask again."""
 
     pulls: list[PullRow]
-    status: Status
+    status: Status = Field(examples=["running"])
 
     @classmethod
     def of(cls, pulls: list[Pull], status: Status) -> Asked:
@@ -143,14 +146,49 @@ class DataBody(_Body):
     key: Annotated[str, Field(min_length=1, max_length=200)]
 
 
+class AsideBody(_Body):
+    """An arm that cannot be pulled any more, and why."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"arm": "gru", "reason": "the host is gone"}]}
+    )
+
+    arm: ArmName
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class Aside(BaseModel):
+    """Whether that changed anything; not if the arm was set aside before or the study is done."""
+
+    changed: bool = Field(examples=[True])
+
+
 class Told(BaseModel):
     """How many rewards were new; those told before were acknowledged and changed nothing."""
 
-    told: int
+    told: int = Field(examples=[2])
 
 
 class StudyRow(BaseModel):
     """How far a study is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "latency",
+                    "status": "running",
+                    "verdict": "running",
+                    "strategy": "adaptive",
+                    "arms": 4,
+                    "pulls": 120,
+                    "revision": 14,
+                    "created": 1767225600.0,
+                    "updated": 1767225660.0,
+                }
+            ]
+        }
+    )
 
     name: str
     status: Status
@@ -158,9 +196,9 @@ class StudyRow(BaseModel):
     strategy: str
     arms: int
     pulls: int
-    revision: int = Field(description="Grows with every change.")
+    revision: int = Field(description="Grows with every ask, tell and arm set aside.")
     created: float = Field(description="Seconds since 1970.")
-    updated: float = Field(description="When it was last asked or told, in seconds since 1970.")
+    updated: float = Field(description="When the last of these came, in seconds since 1970.")
 
     @classmethod
     def of(cls, info: StudyInfo) -> StudyRow:
@@ -171,8 +209,8 @@ class StudyRow(BaseModel):
 class Health(BaseModel):
     """That the service and its database answer."""
 
-    status: Literal["ok"] = "ok"
-    oddarm: str
+    status: Annotated[Literal["ok"], Field(examples=["ok"])] = "ok"
+    oddarm: str = Field(examples=[__version__])
 
 
 class Problem(BaseModel):

@@ -7,6 +7,7 @@ transaction: one wait for the disk, whatever their number.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 from oddarm.errors import OddarmError, UnknownStudyError
 from oddarm.search import Search
+from oddarm.service.view import view_json
 from oddarm.store import Batch, Study, StudyInfo
 from oddarm.store.catalog import create_in, list_in
 from oddarm.store.database import Database
@@ -67,6 +69,11 @@ class Studies:
         """Return what `action` makes of a batch, once that is on disk."""
         return await self._on(name, lambda writer: writer.submit(action, asks))
 
+    async def view(self, name: str) -> bytes:
+        """Return the study as a page draws it."""
+        found: bytes = await self._on(name, _Writer.view)
+        return found
+
     async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
         known = self._writers.get(name)
         if known is not None:
@@ -95,6 +102,9 @@ class _Writer:
         self._thread = thread
         self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._viewing = asyncio.Lock()
+        self._viewed: tuple[StudyInfo, bytes] | None = None
+        self._viewed_at = -math.inf
         self._last = (0, 0.0)  # requests of the last transaction, and how long it took
 
     async def submit(self, action: Action, asks: bool) -> Any:
@@ -104,6 +114,20 @@ class _Writer:
         if self._task is None:
             self._task = asyncio.create_task(self._drain())
         return await future
+
+    async def view(self) -> bytes:
+        """Return the study as a page draws it; whoever waits while that is made is given the same.
+
+        It is made anew only if the study has changed.
+        """
+        asked = time.monotonic()
+        async with self._viewing:
+            if self._viewed_at < asked:
+                now = time.monotonic()
+                self._viewed = await self._thread(_look, self.study, self._viewed)
+                self._viewed_at = now
+            assert self._viewed is not None
+            return self._viewed[1]
 
     async def _drain(self) -> None:
         while self._waiting:
@@ -142,3 +166,11 @@ class _Writer:
                 except OddarmError as refused:
                     outcomes.append(refused)
         return outcomes
+
+
+def _look(study: Study, known: tuple[StudyInfo, bytes] | None) -> tuple[StudyInfo, bytes]:
+    """Return a study's row and view, the known ones if it has not changed."""
+    info = study.info()
+    if known is not None and known[0] == info:
+        return known
+    return info, view_json(info, study.search()).encode()

@@ -116,6 +116,19 @@ class Batch:
         self._own.append((index, values, key))
         return True
 
+    def set_aside(self, arm: Hashable, reason: str) -> bool:
+        """As `Study.set_aside`."""
+        index = self._index_of(arm)
+        if not isinstance(reason, str) or not 0 < len(reason) <= 1000:
+            raise ParameterError(f"reason == {reason!r}, must be a text of 1 to 1000 characters.")
+        self._flush()
+        if self._search.done or arm in self._search.errors:
+            return False
+        body = {"arm": index, "reason": reason}
+        self._replica.apply("aside", body)
+        self._log("aside", body, self._clock())
+        return True
+
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
         body: list[Told] = [*self._own]

@@ -40,9 +40,9 @@ class StudyInfo:
         strategy: The name of its strategy.
         arms: How many arms it has.
         pulls: Rewards told.
-        revision: How many asks and batches of tells there were; grows with every change.
+        revision: How many asks, batches of tells and arms set aside there were.
         created: When it was made, in seconds since 1970.
-        updated: When it was last asked or told; `created` before that.
+        updated: When the last of these came; `created` before that.
     """
 
     name: str

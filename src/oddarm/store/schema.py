@@ -1,7 +1,7 @@
 """The tables, and the steps that bring an older database up to date.
 
     oddarm_studies     one row a study: how far its log goes, and what a list of studies shows
-    oddarm_events      the log, append-only: every ask and every batch of tells, in order
+    oddarm_events      the log, append-only: every ask, batch of tells and arm set aside, in order
     oddarm_snapshots   the state of the search at some point of the log
     oddarm_leases      parts of asks, with the pulls that have not been told yet
     oddarm_keys        the keys of rewards told without a pull

@@ -126,6 +126,24 @@ class Study:
         with self.batch() as batch:
             return batch.tell_arm(arm, rewards, key=key)
 
+    def set_aside(self, arm: Hashable, reason: str) -> bool:
+        """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
+
+        Its pulls on their way may still be told; that changes nothing.
+
+        Args:
+            arm: The arm.
+            reason: Why, in up to 1000 characters, for `Result.errors`.
+
+        Returns:
+            False if it was set aside before, or if the study is done.
+
+        Raises:
+            ParameterError: Too few arms would be left.
+        """
+        with self.batch() as batch:
+            return batch.set_aside(arm, reason)
+
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         """Give a `Batch`, with which many asks and tells are one transaction.
