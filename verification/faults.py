@@ -301,7 +301,7 @@ def _trouble(
         told = {pull: x for (study, pull), x in load.acknowledged.items() if study == info.name}
         problems += _problems(storage, info.name, strategy, told)
     note = (
-        f"{len(load.acknowledged):,} rewards acknowledged in {len(studies)} studies, "
+        f"{len(load.acknowledged):,} rewards acknowledged, studies: {len(studies)}, "
         f"{under_way / max(times, 1):.1f} of {WORKERS} requests under way when struck"
     )
     return problems, note

@@ -15,10 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from chromium_browser import ChromiumMissingError, start_chromium
-from oddarm import Search
 from oddarm.service import Client
-from oddarm.store.catalog import create_in
-from oddarm.store.database import open_database
 from serving import serving
 
 TOKEN = "0123456789abcdef"
@@ -184,6 +181,9 @@ def test_a_study_from_its_making_to_its_end(page, url):
     assert "gap that is certain" in page.text("#legend")
     assert page.pulls() == Client(url).info("latency")["pulls"]
     assert "GOLD would take, at most" in page.text("#facts")
+    shown = page.find("#facts progress")
+    assert int(shown.get_attribute("value")) == page.pulls()
+    assert "Pulls per second" not in page.text("#facts")
     assert page.errors() == []
 
 
@@ -254,16 +254,15 @@ def test_names_are_text(page, url):
     assert page.errors() == []
 
 
-def test_arms_set_aside(page, url, database):
-    """An arm that was set aside is shown with its reason, and the others' gap is still marked."""
-    search = Search(["a", "b", "c", "d", "e"], max_outliers=1, strategy="gold")
-    for arm in "abcde":
-        search.tell(arm, 1)
-    search.set_aside("e", "<b>no route</b> to host")
-    opened = open_database(database, create=True)
-    create_in(opened, "aside", search)
-    opened.close()
+def test_arms_set_aside(page, url):
+    """An arm that is set aside is shown with its reason, and the others' gap is still marked."""
+    client = Client(url)
+    client.create("aside", ["a", "b", "c", "d", "e"], max_outliers=1, strategy="gold")
+    for arm in "abcd":
+        client.tell_arm("aside", arm, [1], key=arm)
     page.open(f"{url}/#/study/aside")
+    page.wait_for("#legend", "undecided (5)")
+    assert client.set_aside("aside", "e", "<b>no route</b> to host")
     page.wait_for("#errors", "e: <b>no route</b> to host")
     assert "set aside (1)" in page.text("#legend")
     assert "widest gap between means" in page.text("#legend")

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from oddarm import create_study, open_study
+from oddarm.cli.studies import table
 from oddarm.errors import MissingExtraError, OddarmError, ServiceError
 from oddarm.service import Client, server
+from oddarm.store import StudyInfo
 from serving import serving
 
 ARMS = ["ams", "fra", "lhr", "gru"]
@@ -123,16 +125,43 @@ def test_studies(storage):
     study.pause()
     shown = oddarm("studies", "--storage", storage)
     assert shown.stdout.split()[:7] == [
-        *("study", "status", "verdict", "strategy", "arms", "pulls", "created")
+        *("study", "status", "pulls", "arms", "verdict", "strategy", "created")
     ]
     assert shown.stdout.splitlines()[1].split()[:6] == [
-        *("demo", "paused", "running", "gold", "4", "3")
+        *("demo", "paused", "3", "4", "running", "gold")
     ]
     (row,) = json.loads(oddarm("studies", "--storage", storage, "--json").stdout)
     assert (row["name"], row["pulls"]) == ("demo", 3)
     study.delete()
     study.close()
     assert "There are no studies" in oddarm("studies", "--storage", storage).stdout
+
+
+def test_studies_in_a_narrow_terminal():
+    """What does not fit is left out, and long names are shortened; elsewhere all is shown."""
+    rest = {"arms": 2000, "pulls": 1_234_567, "revision": 1, "created": 0.0, "updated": 0.0}
+    state = {"status": "running", "verdict": "running", "strategy": "adaptive"}
+    found = [StudyInfo(name=name, **state, **rest) for name in ("demo", "x" * 100)]
+    for width in (10, 20, 40, 80, 200):
+        assert all(len(line) <= max(width, 12) for line in table(found, width).splitlines())
+    assert table(found, 40).splitlines()[1:] == [
+        "demo           running  1,234,567  2,000",
+        "xxxxxxxxxxxx…  running  1,234,567  2,000",
+    ]
+    assert table(found, None).count("x" * 100) == 1
+
+
+def test_watch_interrupted(storage):
+    """Ctrl-C ends a watch with one line and the exit code of an interrupt."""
+    create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
+    command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.stdout.readline() == "demo: running, 0 pulls of 4 arms\n"
+        watching.send_signal(signal.SIGINT)
+        assert watching.stderr.read() == "oddarm: interrupted\n"
+    assert watching.returncode == 130
 
 
 def test_watch(storage):

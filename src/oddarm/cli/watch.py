@@ -48,13 +48,13 @@ def _live(study: Study, console: Console, interval: float) -> None:
     with Live(console=console, transient=True, auto_refresh=False) as live:
         while (info := study.info()).status != "done":
             result = study.result()
-            arms = max(3, min(20, console.height - 6))
+            arms = max(1, min(20, console.height - 8))
             live.update(
                 Group(
                     Text(_line(info), style="bold"),
                     Text(result.summary),
                     Text(),
-                    Text(result.table(arms)),
+                    Text(result.table(arms, width=console.width)),
                 ),
                 refresh=True,
             )

@@ -121,12 +121,13 @@ def _gap(result: Result) -> dict[str, Any] | None:
 
 
 def _gold(search: Search, result: Result) -> float | None:
-    if not result.counts.all() or search.rewards.pools is not None:
+    taken = _taken(result)
+    if not result.counts[taken].all() or search.rewards.pools is not None:
         return None
-    problem = search.problem
+    problem = search.run.setting.problem  # that of the arms that were not set aside
     try:
         pulls = most_pulls(
-            result.means,
+            result.means[taken],
             epsilon=problem.epsilon,
             rho=problem.rho,
             max_outliers=problem.max_outliers,

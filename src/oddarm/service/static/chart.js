@@ -331,9 +331,15 @@ export class Chart {
   shortened(text) {
     const room = this.names - 6;
     if (this.context.measureText(text).width <= room) return text;
-    let cut = Math.min(text.length, 40);
-    while (cut > 1 && this.context.measureText(`${text.slice(0, cut)}…`).width > room) cut -= 1;
-    return `${text.slice(0, cut)}…`;
+    // Long names often differ at their ends.
+    const letters = [...text];
+    let kept = Math.min(letters.length - 1, 40);
+    const short = () => {
+      const last = Math.floor(kept / 2);
+      return `${letters.slice(0, kept - last).join("")}…${letters.slice(letters.length - last).join("")}`;
+    };
+    while (kept > 1 && this.context.measureText(short()).width > room) kept -= 1;
+    return short();
   }
 
   /** Put what is known of one arm beside its row; the canvas need not be drawn again for it. */

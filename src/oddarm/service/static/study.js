@@ -148,17 +148,24 @@ export class StudyPage {
   showFacts() {
     const { view, rate } = this;
     const { cost } = view;
-    const against = (name, whole, without, note) =>
-      whole === null
-        ? fact(name, without)
-        : fact(name, count(whole), `${number((100 * view.pulls) / whole, 2)} % of it so far${note}`);
+    const against = (name, whole, without, note) => {
+      if (whole === null) return fact(name, without);
+      const share = (100 * view.pulls) / whole;
+      const percent = share < 1 && share > 0 ? "less than 1 %" : `${count(share)} %`;
+      const made = view.status === "done" ? "it took" : "so far";
+      const shown = fact(name, count(whole), `${made} ${percent} of that${note ? `; ${note}` : ""}`);
+      const bar = element("progress", { max: whole, value: view.pulls, ariaLabel: `Pulls, of ${name}` });
+      shown.lastChild.append(bar);
+      return shown;
+    };
+    const speed = rate === null ? "–" : rate < 10 ? number(rate, 2) : count(rate);
     byId("facts").replaceChildren(
       fact("Pulls", count(view.pulls), `last ${moment(view.updated)}`),
-      fact("Pulls per second", rate === null ? "–" : rate < 10 ? number(rate, 2) : count(rate)),
+      ...(view.status === "done" ? [] : [fact("Pulls per second", speed)]),
       fact("Verdict", VERDICTS[view.verdict] ?? view.verdict, `strategy ${view.strategy}`),
-      against("Budget", cost.budget, "none", ""),
-      against("GOLD would take, at most", cost.gold, "not known", "; by its theorem, for the means seen"),
-      against("A full scan would take", cost.full_scan, "no end", "; every reward of every pool"),
+      against("Budget", cost.budget, "none"),
+      against("GOLD would take, at most", cost.gold, "no bound yet", "by its theorem, for the means seen"),
+      against("A full scan would take", cost.full_scan, "no end", "every reward of every pool"),
     );
   }
 
