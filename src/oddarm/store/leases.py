@@ -25,7 +25,7 @@ PART = 64
 """Pulls in a part of an ask."""
 
 MOST_KEPT = 100_000
-"""Pulls kept in memory."""
+"""Untold pulls kept in memory before more are handed out."""
 
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
@@ -72,6 +72,8 @@ class Leases:
 
     def grant(self, connection: Connection, seq: int, arms: list[int], expires: float) -> list[str]:
         """Hand out the pulls of an ask; return their ids."""
+        if len(self._open) > MOST_KEPT:
+            self.forget()
         rows = []
         for number, first in enumerate(range(0, len(arms), PART)):
             part = arms[first : first + PART]
@@ -136,8 +138,6 @@ class Leases:
         for part in self._changed:
             self._write(connection, part)
         self._changed.clear()
-        if len(self._open) > MOST_KEPT:
-            self.forget()
 
     def _write(self, connection: Connection, part: _Part) -> None:
         where = (self._study, part.seq, part.number)
