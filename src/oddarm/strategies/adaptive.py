@@ -27,6 +27,8 @@ SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Of the estimate of a gap, what share a plan may make certain."""
 PAIRS = 0.7
 """Of δ, what share goes to the evidence of pairs; the rest goes to the intervals of single arms."""
+EAGER = 0.8
+"""What part of the evidence that pairs seem to need plans count on at first."""
 CAUTION = 1.05
 """By what factor plans raise the evidence they count on, when what they had foreseen fails."""
 FINISH = 1.5
@@ -145,7 +147,7 @@ class AdaptiveRun(Run):
         self.verdicts: NDArray[np.int64] = np.zeros(self.most + 2, dtype=np.int64)
         self.judged: Floats = np.zeros((self.most + 2, 4))
         self.share = SHARES.index(0.4)
-        self.caution = float(__import__("os").environ.get("CAUT", "1.0"))
+        self.caution = EAGER
 
     @property
     def bound(self) -> Bound:
