@@ -70,26 +70,42 @@ def blocks(low, high, declared, most, enough):
     return found
 
 
-def certain_cuts(low, high, declared):
-    """Return the certain gap below each place in the order of lower ends, 0 beside a declared."""
-    order = sorted(range(len(low)), key=lambda i: (low[i], i))
-    gaps = {}
-    for k in range(1, len(order)):
-        gap = low[order[k]] - max(high[i] for i in order[:k])
-        gaps[k] = 0 if declared[order[k - 1]] or declared[order[k]] else max(gap, 0)
-    return gaps
+def window_levels(low, high, order, declared, cuts):
+    """Return every window (first, last) of places in an order, with its level: distance by gap.
+
+    It ends where arms up to its first and from its last on lie, as far as no declared arm is
+    between; a single gap is also as wide as `cuts` says.
+    """
+    found = {}
+    n = len(order)
+    for first in range(n):
+        for last in range(first + 1, n):
+            if any(declared[order[k]] for k in range(first, last + 1)):
+                continue
+            start, stop = first, last
+            while start > 0 and not declared[order[start - 1]]:
+                start -= 1
+            while stop + 1 < n and not declared[order[stop + 1]]:
+                stop += 1
+            below = max(high[order[k]] for k in range(start, first + 1))
+            above = min(low[order[k]] for k in range(last, stop + 1))
+            level = (above - below) / (last - first)
+            if last == first + 1:
+                level = max(level, cuts[last])
+            found[first, last] = level
+    return found
 
 
-def widest_cuts(gaps, count):
-    """Return the places of the widest gaps, the first of equals, none beside another; or None."""
-    left, chosen = dict(gaps), []
-    for _ in range(count):
-        place = max(left, key=lambda k: (left[k], -k), default=None)
-        if place is None or left[place] <= 0:
-            return None
-        chosen.append(place)
-        left = {k: gap for k, gap in left.items() if abs(k - place) > 1}
-    return chosen
+def best_level(levels, count):
+    """Return the best least level of so many windows that share no place; 0 if there are not."""
+    for level in sorted({value for value in levels.values() if value > 0}, reverse=True):
+        left, end = count, -1
+        for (first, last), value in sorted(levels.items(), key=lambda item: item[0][1]):
+            if value >= level and first > end:
+                left, end = left - 1, last
+        if left <= 0:
+            return level
+    return 0.0
 
 
 def judge(low, high, member, epsilon, side):

@@ -4,46 +4,49 @@ import math
 from itertools import pairwise
 
 BY_WIDTH, EVENLY, ANY_SCALE = 0.5, 0.2, 0.15
-RATIOS = [0.225, 0.4, 0.75, 1.35, 2.4, 4.5, 8.0]
-ALL_STEPS = [2.0**-k for k in range(1, 11)]
+BETS = {0.1: 0.05, 0.19: 0.1, 0.36: 0.15, 0.68: 0.17, 1.3: 0.17, 2.5: 0.15, 4.8: 0.12, 9.0: 0.09}
+ALL_SCALES = {2.0**-k: 0.1 for k in range(1, 11)}
 
 
-def capital(successes, failures, value, way, steps):
-    """Return what one's worth of bets against a mean has become; way is -1 below, 1 above."""
+def capital(successes, failures, value, way, bets):
+    """Return what bets against a mean have become; way is -1 below, 1 above.
+
+    `bets` has the stake of each, by how far off it takes the mean to be.
+    """
     total = 0.0
-    for step in steps:
+    for step, stake in bets.items():
         if way < 0:
             other = max(value - step, value / 16)
         else:
             other = 1 - max(1 - value - step, (1 - value) / 16)
         log = successes * math.log(other / value)
         log += failures * math.log((1 - other) / (1 - value))
-        total += math.exp(log) / len(steps)
+        total += stake * math.exp(log)
     return total
 
 
-def steps_of(width):
-    """Return how far off the bets on the scale of a gap take a mean to be."""
-    octave = 2.0 ** -math.floor(-math.log2(width))
-    return [ratio * octave for ratio in RATIOS]
+def bets_of(width):
+    """Return the bets on the scale of a gap: of the fifth of an octave that it is in."""
+    scale = 2.0 ** (-math.floor(-5 * math.log2(width)) / 5)
+    return {ratio * scale: stake for ratio, stake in BETS.items()}
 
 
-def product(data, one, two, means, ways, steps):
+def product(data, one, two, means, ways, bets):
     """Return the capital of bets against two means at once."""
     both = zip((one, two), ways, strict=True)
-    return math.prod(capital(*data[arm], means[arm], way, steps) for arm, way in both)
+    return math.prod(capital(*data[arm], means[arm], way, bets) for arm, way in both)
 
 
 def on_its_scale(data, one, two, means):
     """Return the capital against neighbours of bets on the scale of their gap, with its stake."""
     width = means[two] - means[one]
     stake = BY_WIDTH * width + EVENLY / (len(means) - 1)
-    return stake * product(data, one, two, means, (-1, 1), steps_of(width)) if width > 0 else 0.0
+    return stake * product(data, one, two, means, (-1, 1), bets_of(width)) if width > 0 else 0.0
 
 
 def on_all_scales(data, one, two, means, ways):
     """Return the capital against neighbours of bets on all scales, with its stake."""
-    return ANY_SCALE / (len(means) - 1) * product(data, one, two, means, ways, ALL_STEPS)
+    return ANY_SCALE / (len(means) - 1) * product(data, one, two, means, ways, ALL_SCALES)
 
 
 def capital_of_pair(data, one, two, means):

@@ -10,10 +10,11 @@ import literal_adaptive as literal
 import oddarm
 from oddarm.kernels.blocks import (
     best_block,
-    best_cuts,
+    best_windows,
     find_cuts,
     find_piece,
     find_rival,
+    find_windows,
     resort,
 )
 from oddarm.kernels.groups import judge_group
@@ -75,9 +76,13 @@ def test_rivals_are_those_of_the_definition():
         if rng.random() < 0.8:
             block = rng.integers(0, len(low), 2)
             begin, end = low[block].min(), high[block].max()
-        expected = literal.rivals(low, high, declared, tau, most, side, begin, end)
+        top, bottom = math.inf, -math.inf
+        if rng.random() < 0.5:
+            top, bottom = float(rng.integers(0, 40)), float(rng.integers(0, 40))
+        every = literal.rivals(low, high, declared, tau, most, side, begin, end)
+        expected = {(x, e) for x, e in every if x <= top and e >= bottom}
         by = orders(low, high)
-        got, x, e = find_rival(low, high, *by, declared, tau, most, side, begin, end)
+        got, x, e = find_rival(low, high, *by, declared, tau, most, side, begin, end, top, bottom)
         assert got == bool(expected)
         assert not got or (x, e) in expected
         found[got] += 1
@@ -85,15 +90,17 @@ def test_rivals_are_those_of_the_definition():
 
 
 def test_pieces_begin_where_they_may():
-    """Pieces are looked for from `start` on, upwards only."""
+    """Pieces are looked for from `start` to `stop`, upwards only, and reach as far as is asked."""
     for rng, low, high, declared, most, side in instances(600, 3):
         tau, start = float(rng.choice([1, 4, 9])), float(rng.integers(-5, 40))
+        stop, reach = start + float(rng.integers(0, 40)), float(rng.integers(-5, 60))
         expected = {
             (x, e)
             for x, e in literal.rivals(low, high, declared, tau, most, side, start, -math.inf)
-            if x >= start
+            if start <= x <= stop and e >= reach
         }
-        got, x, e = find_piece(low, high, *orders(low, high), declared, tau, most, side, start)
+        limits = tau, most, side, start, stop, reach
+        got, x, e = find_piece(low, high, *orders(low, high), declared, *limits)
         assert got == bool(expected)
         assert not got or (x, e) in expected
 
@@ -122,22 +129,41 @@ def test_the_best_block_is_the_best_of_all(certain):
     assert found > 200
 
 
-def test_the_best_cuts_are_the_widest_apart_from_each_other():
-    """Gaps are taken from the widest on; none has an arm in common with another, or declared."""
+def test_windows_are_those_of_the_definition():
+    """The best level of so many windows is that of the best choice of all; they have that level."""
     found = 0
-    for rng, low, high, declared, most, _ in instances(800, 5):
-        cuts = np.zeros(int(rng.integers(1, most + 2)), dtype=np.int64)
-        gaps = literal.certain_cuts(low, high, declared)
-        expected = literal.widest_cuts(gaps, len(cuts))
+    for rng, low, high, declared, most, _ in instances(600, 5):
+        windows = np.zeros((int(rng.integers(1, most + 2)), 2), dtype=np.int64)
         by_low, _ = orders(low, high)
-        least = best_cuts(cuts_of(low, high, by_low), by_low, declared, cuts)
-        if expected is None:
-            assert least == 0
-        else:
-            assert cuts.tolist() == expected
-            assert least == min(gaps[k] for k in expected)
+        cuts = np.where(rng.random(len(low) + 1) < 0.3, rng.integers(0, 9, len(low) + 1), -1.0)
+        levels = literal.window_levels(low, high, by_low, declared, cuts)
+        expected = literal.best_level(levels, len(windows))
+        got = best_windows(low, high, by_low, declared, cuts, 0.0, windows)
+        assert got <= expected
+        assert got >= 0.998 * expected
+        if got:
+            assert all(levels[tuple(one)] >= got for one in windows.tolist())
+            assert all(a[1] < b[0] for a, b in pairwise(windows.tolist()))
             found += 1
     assert found > 200
+
+
+def test_windows_have_room_to_spare():
+    """With a level given, the windows are those with the most distance beyond it."""
+    found = 0
+    for rng, low, high, declared, most, _ in instances(300, 12):
+        windows = np.zeros((int(rng.integers(1, most + 2)), 2), dtype=np.int64)
+        by_low, _ = orders(low, high)
+        cuts, level = np.full(len(low) + 1, -1.0), float(rng.choice([0.5, 1, 2]))
+        levels = literal.window_levels(low, high, by_low, declared, cuts)
+        spares = {(i, j): (value - level) * (j - i) for (i, j), value in levels.items()}
+        expected = literal.best_level(spares, len(windows))
+        got = best_windows(low, high, by_low, declared, cuts, level, windows)
+        assert 0.998 * expected <= got <= expected
+        more = find_windows(low, high, by_low, declared, cuts, level, expected + 0.01, windows)
+        assert not more
+        found += got > 0
+    assert found > 100
 
 
 def test_groups_are_judged_by_the_definition():

@@ -79,7 +79,7 @@ def test_little_is_given_away():
         values = np.array(means)
         least = np.inf
         for middle in np.linspace(means[one], means[two], 200):
-            width = 1.148 * gap
+            width = 1.06 * gap
             values[one], values[two] = middle - width / 2, middle + width / 2
             if low[one] <= values[one] <= high[one] and low[two] <= values[two] <= high[two]:
                 least = min(least, literal.on_its_scale(data, one, two, values))
@@ -93,7 +93,7 @@ def test_a_bet_against_a_mean_grows_with_its_distance():
     rng = np.random.default_rng(3)
     for _ in range(200):
         successes, failures = rng.integers(0, 60, 2)
-        step = [float(rng.uniform(0.001, 0.5))]
+        step = {float(rng.uniform(0.001, 0.5)): 1.0}
         values = np.linspace(0.001, 0.999, 300)
         below = [literal.capital(successes, failures, x, -1, step) for x in values]
         above = [literal.capital(successes, failures, x, 1, step) for x in values]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.apart import certain_gaps, communities
 from oddarm.errors import MissingExtraError
-from oddarm.gaps import certified_cuts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +41,8 @@ def plot_intervals(
 ) -> Axes:
     """Draw the arms by ascending mean, with their intervals, coloured by status.
 
-    Arms whose intervals overlap form communities; every second one of normal arms is drawn in a
-    lighter blue. The space between outliers and the others that no interval reaches is shaded.
+    What lies between certain gaps is a community; every second one of normal arms is drawn in a
+    lighter blue. The gaps that are certain between outliers and the others are shaded.
 
     Args:
         result: What to draw.
@@ -67,7 +67,7 @@ def plot_intervals(
     order = np.argsort(means, kind="stable")
     statuses = np.array(result.statuses)
     place, top = _places(order, statuses == "outlier")
-    community = _communities(result)
+    community = communities(result)
     _shade_gaps(ax, result, community, statuses == "outlier")
 
     size = float(np.clip(400 / n, 1.5, 5.0))
@@ -108,29 +108,16 @@ def plot_intervals(
     return ax
 
 
-def _communities(result: Result) -> NDArray[np.intp]:
-    """Return the number of each arm's community, from 0 for the lowest; -1 if it was set aside."""
-    found = np.full(len(result.names), -1, dtype=np.intp)
-    taken = np.flatnonzero(np.array(result.statuses) != "failed")
-    low, high = result.low[taken], result.high[taken]
-    starts = np.zeros(len(taken), dtype=np.intp)
-    starts[[cut.below for cut in certified_cuts(low, high)]] = 1
-    found[taken[np.argsort(low, kind="stable")]] = np.cumsum(starts)
-    return found
-
-
 def _shade_gaps(
     ax: Axes, result: Result, community: NDArray[np.intp], outlier: NDArray[np.bool_]
 ) -> None:
     """Shade the space between a community with outliers and a neighbouring one without."""
     odd = [bool(outlier[community == k].any()) for k in range(int(community.max()) + 1)]
-    for k in range(len(odd) - 1):
+    for k, gap in enumerate(certain_gaps(result)):
         if odd[k] != odd[k + 1]:
-            below, above = community == k, community == k + 1
-            left, right = result.high[below].max(), result.low[above].min()
-            ax.axvspan(left, right, color=COLOURS["outlier"], alpha=0.13, lw=0)
+            ax.axvspan(gap.start, gap.stop, color=COLOURS["outlier"], alpha=0.13, lw=0)
             ax.annotate(
-                f"gap {right - left:.2g}", ((left + right) / 2, 0), (0, 4),
+                f"gap {gap.stop - gap.start:.2g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
                 xycoords=("data", "axes fraction"), textcoords="offset points",
                 ha="center", va="bottom", fontsize=8, color=COLOURS["outlier"],
             )  # fmt: skip

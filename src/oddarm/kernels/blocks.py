@@ -16,8 +16,9 @@ from oddarm.kernels.pairs import level_of_gap, level_of_order
 
 __all__ = [
     "BOLD",
+    "beside",
     "best_block",
-    "best_cuts",
+    "best_windows",
     "certify",
     "cheapest_filler",
     "copy",
@@ -25,6 +26,7 @@ __all__ = [
     "find_cuts",
     "find_piece",
     "find_rival",
+    "find_windows",
     "plan_cuts",
     "planned_pulls",
     "resort",
@@ -72,11 +74,14 @@ def find_piece(
     room: int,
     side: int,
     start: float,
+    stop: float,
+    reach: float,
 ) -> tuple[bool, float, float]:
     """Look for a block that may be a piece of a group whose gaps exceed `tau`.
 
-    Its lower gap begins at a lower end x ≥ `start`; at least `side` arms can lie below it, at most
-    `room` undeclared arms must lie inside, and one can.
+    Its lower gap begins at a lower end x from `start` to `stop`, and its upper gap ends at `reach`
+    or beyond; at least `side` arms can lie below it, at most `room` undeclared arms must lie
+    inside, and one can.
 
     Returns:
         Whether there is one; x; and the upper end e at which its upper gap ends, infinite if
@@ -91,15 +96,15 @@ def find_piece(
     # valid[k]: the first place from k on in by_high with a possible gap above tau just below it.
     valid = np.empty(n + 1, np.int64)
     valid[n] = n
-    reach = -np.inf
+    latest = -np.inf
     first = 0
     for k in range(n):
         e = high[by_high[k]]
         if k > 0 and e > high[by_high[k - 1]]:
             for j in range(first, k):
-                reach = max(reach, low[by_high[j]])
+                latest = max(latest, low[by_high[j]])
             first = k
-        valid[k] = k if (first == k and n - k >= side and reach < e - tau) else -1
+        valid[k] = k if (first == k and n - k >= side and latest < e - tau) else -1
     for k in range(n - 1, -1, -1):
         if valid[k] < 0:
             valid[k] = valid[k + 1]
@@ -122,6 +127,8 @@ def find_piece(
             forced -= 1
         if k + 1 < n and low[by_low[k + 1]] == x:
             continue
+        if x > stop:
+            break
         if x < start or k + 1 < side or ends[k + 1] <= x + tau:
             continue
         while member < n and high[by_high[member]] <= x + tau:
@@ -129,7 +136,7 @@ def find_piece(
         if begins[member] == np.inf:
             continue
         least = max(x + 2 * tau, begins[member] + tau)
-        while upper < n and high[by_high[upper]] <= least:
+        while upper < n and (high[by_high[upper]] <= least or high[by_high[upper]] < reach):
             upper += 1
         place = valid[upper]
         while entered < place:
@@ -155,16 +162,22 @@ def find_rival(
     side: int,
     begin: float,
     end: float,
+    top: float,
+    bottom: float,
 ) -> tuple[bool, float, float]:
     """Look for a piece with gaps above `tau` that can leave out an arm of a block.
 
     The block's arms have lower ends from `begin` on and upper ends up to `end`. With -inf and inf
     for them any piece is a rival. A piece has from one to `room` members that are not declared.
+    Only pieces whose lower gap begins at `top` or below and whose upper gap ends at `bottom` or
+    above; any with inf and -inf.
 
     Returns:
         Whether there is one; where its lower gap begins and where its upper gap ends.
     """
-    found, x, e = find_piece(low, high, by_low, by_high, declared, tau, room, side, begin)
+    found, x, e = find_piece(
+        low, high, by_low, by_high, declared, tau, room, side, begin, top, bottom
+    )
     if found:
         return True, x, e
     n = len(low)
@@ -176,7 +189,17 @@ def find_rival(
         mirror_by_low[k] = by_high[n - 1 - k]
         mirror_by_high[k] = by_low[n - 1 - k]
     found, x, e = find_piece(
-        mirror_low, mirror_high, mirror_by_low, mirror_by_high, declared, tau, room, side, -end
+        mirror_low,
+        mirror_high,
+        mirror_by_low,
+        mirror_by_high,
+        declared,
+        tau,
+        room,
+        side,
+        -end,
+        -bottom,
+        -top,
     )
     return found, -e, -x
 
@@ -227,32 +250,90 @@ def best_block(
 
 
 @kernel
-def best_cuts(cuts: Any, order: Any, declared: Any, chosen: Any) -> float:
-    """Choose the widest gaps such that no arm is next to two of them, nor a declared one to any.
+def find_windows(
+    low: Any,
+    high: Any,
+    order: Any,
+    declared: Any,
+    cuts: Any,
+    level: float,
+    spare: float,
+    windows: Any,
+) -> bool:
+    """Look for windows that no two share an arm: stretches that are long for the arms in them.
 
-    Writes their places in `order`, as many as `chosen` has room for.
+    Between order[first] and those before it and order[last] and those after it is a distance of
+    at least `level` for each of the last - first gaps that there can be, and `spare` beyond that;
+    or it is a single gap, of which `cuts` says so. No window has a declared arm, and those must be
+    certain to lie where `order` has them.
 
-    Returns:
-        The least of the gaps; 0 if there are not as many.
+    Writes first and last of each, as many as `windows` has rows; returns whether there are.
     """
     n = len(order)
-    gaps = np.zeros(n)
-    for k in range(1, n):
-        if not (declared[order[k - 1]] or declared[order[k]]):
-            gaps[k] = cuts[k]
-    least = np.inf
-    for i in range(len(chosen)):
-        best = 0
-        for k in range(1, n):
-            if gaps[k] > gaps[best]:
-                best = k
-        if gaps[best] <= 0.0:
-            return 0.0
-        least = gaps[best]
-        chosen[i] = best
-        for k in range(max(best - 1, 1), min(best + 2, n)):
-            gaps[k] = 0.0
-    return least
+    found = 0
+    start = 0
+    while start < n and found < len(windows):
+        if declared[order[start]]:
+            start += 1
+            continue
+        stop = start
+        while stop < n and not declared[order[stop]]:
+            stop += 1
+        begins = np.empty(stop - start + 1)  # the least lower end from a place on
+        begins[stop - start] = np.inf
+        for k in range(stop - 1, start - 1, -1):
+            begins[k - start] = min(begins[k - start + 1], low[order[k]])
+        reach = -np.inf
+        best, first = np.inf, -1
+        for k in range(start, stop):
+            if first >= 0 and cuts[k] >= level + spare:
+                best, first = -np.inf, k - 1
+            if first >= 0 and begins[k - start] - level * k >= best + spare:
+                windows[found, 0], windows[found, 1] = first, k
+                found += 1
+                best, first = np.inf, -1
+                reach = max(reach, high[order[k]])
+                if found == len(windows):
+                    return True
+                continue
+            reach = max(reach, high[order[k]])
+            if reach - level * k < best:
+                best, first = reach - level * k, k
+        start = stop
+    return False
+
+
+@kernel
+def best_windows(
+    low: Any, high: Any, order: Any, declared: Any, cuts: Any, level: float, windows: Any
+) -> float:
+    """Return the largest `spare` with which there are windows, and write these.
+
+    If `level` is 0, return the largest level at which there are windows at all. Not positive if
+    there are none.
+    """
+    least, most = np.inf, -np.inf
+    for arm in order:
+        least, most = min(least, low[arm]), max(most, high[arm])
+    under, over = 0.0, most - least
+    for _ in range(30):
+        if over - under <= 1e-3 * over:
+            break
+        middle = (under + over) / 2
+        if level > 0.0:
+            found = find_windows(low, high, order, declared, cuts, level, middle, windows)
+        else:
+            found = find_windows(low, high, order, declared, cuts, middle, 0.0, windows)
+        if found:
+            under = middle
+        else:
+            over = middle
+    if under > 0.0:
+        if level > 0.0:
+            find_windows(low, high, order, declared, cuts, level, under, windows)
+        else:
+            find_windows(low, high, order, declared, cuts, under, 0.0, windows)
+    return under
 
 
 @kernel
@@ -313,19 +394,21 @@ def certify(
     means: Any,
     counts: Any,
     by_mean: Any,
-    at: int,
+    ends: tuple[int, int, int, int],
     gap: float,
     pairs: Any,
     factors: Any,
 ) -> None:
-    """Raise factors until by_mean[:at] end below the rest by `gap`, at the least cost.
+    """Raise factors until some arms end below others by `gap`, at the least cost.
 
-    By the intervals of single arms if `pairs` is empty; else by the evidence of pairs, with
-    pairs[arm] the evidence at which its own interval ends, then the error probability of pairs,
-    and by what factor to raise the evidence that they seem to need.
+    With ends (a, b, c, d) these are by_mean[a:b] and by_mean[c:d]. By the intervals of single arms
+    if `pairs` is empty; else by the evidence of pairs, with pairs[arm] the evidence at which its
+    own interval ends, then the error probability of pairs, and by what factor to raise the
+    evidence that they seem to need.
     """
     n = len(low)
-    below, above = means[by_mean[at - 1]], means[by_mean[at]]
+    begin, at, to, end = ends
+    below, above = means[by_mean[at - 1]], means[by_mean[to]]
     room = above - below - gap
     alone = len(pairs) == 0
     order, level = 0.0, 0.0
@@ -336,8 +419,10 @@ def certify(
     for k in range(1, SPLITS + 1):
         split = k / SPLITS if k < SPLITS else chosen
         cost = 0.0
-        for place in range(n):
+        for place in range(begin, end):
             arm = by_mean[place]
+            if at <= place < to:
+                continue
             if place < at:
                 have, far, part = high[arm] - means[arm], below - means[arm], split
             else:
@@ -499,6 +584,21 @@ def _rule_out(
 
 
 @kernel
+def beside(low: Any, high: Any, order: Any, at: int, gap: float) -> tuple[float, float]:
+    """Return up to where order[:at] can reach, and from where on the others can begin.
+
+    The gap between them is certain to be at least `gap`.
+    """
+    top, latest = -np.inf, -np.inf
+    for k in range(at):
+        top, latest = max(top, high[order[k]]), max(latest, low[order[k]])
+    bottom, soonest = np.inf, np.inf
+    for k in range(at, len(order)):
+        bottom, soonest = min(bottom, low[order[k]]), min(soonest, high[order[k]])
+    return min(top, soonest - gap), max(bottom, latest + gap)
+
+
+@kernel
 def plan_cuts(
     low: Any,
     high: Any,
@@ -512,6 +612,8 @@ def plan_cuts(
     first: int,
     last: int,
     gap: float,
+    windows: Any,
+    level: float,
     epsilon: float,
     room: int,
     side: int,
@@ -521,23 +623,36 @@ def plan_cuts(
 ) -> float:
     """Plan the pulls that make gaps certain and rule out the rivals of by_mean[first:last].
 
-    If every estimate is right and an arm's interval shrinks with the root of its pulls, then
-    after multiplying the pulls of each arm by its entry of `factors` there is a certain gap of at
+    Raises `factors`, from those that are planned already. If every estimate is right and an arm's
+    interval shrinks with the root of its pulls, then after multiplying the pulls of each arm by
+    its factor there is a certain gap of at
     least `gap` at each of the places `cuts` in by_mean, and no piece with gaps above (1+ε) times
-    that is left which can leave out an arm of the block; none at all if the block is empty.
+    that is left which can leave out an arm of the block; none at all if the block is empty. And
+    the `windows` are certain to have gaps of `level`, and no piece beside the first of the cuts,
+    if any, is left with gaps above (1+ε) times that.
 
     Returns:
-        How many more pulls that takes; infinite if it takes more than `budget`, or cannot be.
+        How many more pulls than now that takes; infinite if more than `budget`, or it cannot be.
     """
     n = len(low)
-    for arm in range(n):
-        factors[arm] = 1.0
     for at in cuts:
-        certify(low, high, means, counts, by_mean, at, gap, pairs, factors)
+        certify(low, high, means, counts, by_mean, (0, at, at, n), gap, pairs, factors)
+    for k in range(len(windows)):
+        if not planned_pulls(counts, factors) < budget:
+            return np.inf
+        begin, end = windows[k, 0], windows[k, 1]
+        start, stop = begin, end
+        while start > 0 and not declared[by_mean[start - 1]]:
+            start -= 1
+        while stop < n and not declared[by_mean[stop]]:
+            stop += 1
+        wide = level * (end - begin)
+        how = pairs if end - begin == 1 else pairs[:0]
+        ends = (start, begin + 1, end, stop)
+        certify(low, high, means, counts, by_mean, ends, wide, how, factors)
     member = np.zeros(n, np.bool_)
     for k in range(first, last):
         member[by_mean[k]] = True
-    tau = (1.0 + epsilon) * gap
     cost = planned_pulls(counts, factors)
     now_low, now_high, wanted = np.empty(n), np.empty(n), np.empty(n)
     order_low, order_high = by_low.copy(), by_high.copy()
@@ -553,9 +668,13 @@ def plan_cuts(
             end = max(end, now_high[by_mean[k]])
         if first == last:
             begin, end = -np.inf, np.inf
-        found, x, e = find_rival(
-            now_low, now_high, order_low, order_high, declared, tau, room, side, begin, end
-        )
+        tau = (1.0 + epsilon) * gap
+        arms = (now_low, now_high, order_low, order_high, declared)
+        found, x, e = find_rival(*arms, tau, room, side, begin, end, np.inf, -np.inf)
+        if not found and len(windows) > 0 and len(cuts) > 0:
+            tau = (1.0 + epsilon) * level
+            top, bottom = beside(now_low, now_high, by_mean, cuts[0], gap)
+            found, x, e = find_rival(*arms, tau, room, side, begin, end, top, bottom)
         if not found:
             return cost
         cost += _rule_out(

@@ -22,12 +22,16 @@ EVENLY = 0.2
 """Share that is spread evenly over the gaps; these two are for bets on the scale of the gap."""
 ANY_SCALE = 0.15
 """Share that is spread evenly for bets on all scales; as much again, that the order is wrong."""
-RATIOS = (0.225, 0.4, 0.75, 1.35, 2.4, 4.5, 8.0)
-"""How far off a bet takes a mean to be, in parts of the octave of the gap's width."""
+RATIOS = (0.1, 0.19, 0.36, 0.68, 1.3, 2.5, 4.8, 9.0)
+"""How far off a bet takes a mean to be, in parts of the gap's width (of the cell that it is in)."""
+STAKES = (0.05, 0.1, 0.15, 0.17, 0.17, 0.15, 0.12, 0.09)
+"""What is staked on each."""
 OCTAVES = 10
 """How many octaves of bets there are where no width gives the scale."""
 FINE = 5
 """Into how many parts an octave of widths is divided."""
+HALVINGS = 3
+"""How often the last part is halved."""
 DEPTH = 9
 """How often a stretch is halved before it counts as not rejected."""
 
@@ -196,16 +200,26 @@ def certain_gap(
     if not _rejected(arms, below, above, floor, stop, 0.0, gap, level, steps, stakes):
         return 0.0
 
-    # Nor at a larger one, as far as that goes.
-    steps, stakes = np.empty(len(RATIOS)), np.full(len(RATIOS), 1.0 / len(RATIOS))
-    while gap < estimate:
-        place -= 1
-        wide = 2.0 ** (-place / FINE)
+    # Nor at a larger one, as far as that goes: by parts of an octave, and by halves of the last.
+    steps, stakes = np.empty(len(RATIOS)), np.empty(len(RATIOS))
+    for k in range(len(STAKES)):
+        stakes[k] = STAKES[k]
+    halvings = 0
+    wide = 2.0 ** (-(place - 1) / FINE)
+    while gap < estimate and halvings <= HALVINGS:
         for k in range(len(RATIOS)):
-            steps[k] = RATIOS[k] * 2.0 ** -(place // FINE)
+            steps[k] = RATIOS[k] * 2.0 ** (-(place - 1) / FINE)
         level = level_of_gap(gap, n, delta)
         stop = min(top, ceiling - gap)
-        if not _rejected(arms, below, above, floor, stop, gap, wide, level, steps, stakes):
-            break
-        gap = wide
+        if _rejected(arms, below, above, floor, stop, gap, wide, level, steps, stakes):
+            gap = wide
+            if halvings == 0:
+                place -= 1
+                wide = 2.0 ** (-(place - 1) / FINE)
+            else:
+                wide = gap + (2.0 ** (-(place - 1) / FINE) - gap) / 2
+                halvings += 1
+        else:
+            wide = gap + (wide - gap) / 2
+            halvings += 1
     return gap

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.apart import certain_gaps, communities
 from oddarm.errors import OddarmError
-from oddarm.gaps import certified_cuts
 from oddarm.result import Floats, Result
 from oddarm.search import Search
 from oddarm.store import StudyInfo
@@ -54,7 +54,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "high": _short(result.high),
             "rank": result.rank.tolist(),
             "statuses": list(result.statuses),
-            "community": _communities(result),
+            "community": communities(result).tolist(),
             "gap": _gap(result),
             "outliers": [index[name] for name in result.outliers],
             "errors": [
@@ -90,34 +90,20 @@ def _taken(result: Result) -> NDArray[np.intp]:
     return np.flatnonzero([status != "failed" for status in result.statuses])
 
 
-def _communities(result: Result) -> list[int]:
-    """Number the groups of intervals that hang together, from the lowest up."""
-    taken = _taken(result)
-    low, high = result.low[taken], result.high[taken]
-    starts = np.zeros(len(taken), dtype=np.int64)
-    starts[[cut.below for cut in certified_cuts(low, high)]] = 1
-    community = np.full(len(result.names), -1)
-    community[taken[np.argsort(low, kind="stable")]] = np.cumsum(starts)
-    return community.tolist()
-
-
 def _gap(result: Result) -> dict[str, Any] | None:
     """Return the widest certain gap or, before there is one, the widest between means."""
     taken = _taken(result)
     if not result.counts[taken].all():
         return None
-    low, high = result.low[taken], result.high[taken]
-    cuts = certified_cuts(low, high)
-    if cuts:
-        widest = max(cuts, key=lambda cut: cut.gap)
-        order = np.argsort(low, kind="stable")
-        bottom, top = high[order[: widest.below]].max(), low[order[widest.below]]
-        below = widest.below
+    gaps = certain_gaps(result)
+    if gaps:
+        widest = max(gaps, key=lambda gap: gap.stop - gap.start)
+        bottom, top, below = widest.start, widest.stop, widest.below
     else:
         means = np.sort(result.means[taken])
         below = int(np.argmax(np.diff(means))) + 1
         bottom, top = means[below - 1], means[below]
-    return {"from": float(bottom), "to": float(top), "certain": bool(cuts), "below": below}
+    return {"from": float(bottom), "to": float(top), "certain": bool(gaps), "below": below}
 
 
 def _gold(search: Search, result: Result) -> float | None:

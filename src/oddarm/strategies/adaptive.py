@@ -16,23 +16,24 @@ from oddarm.bounds import Bound, CentredBeta, interval_bound
 from oddarm.errors import ParameterError
 from oddarm.rewards import Bernoulli
 from oddarm.strategies.base import Certificate, Floats, Run, Setting, Strategy
+from oddarm.strategies.outlook import CUTS, SHARES, Outlook, places_around, widest_gaps
 
 __all__ = ["Adaptive", "AdaptiveRun"]
 
 FIRST = 5
 """Pulls of every arm before anything is planned."""
-STEP = 0.1
+STEP = 0.15
 """The most by which a round raises an arm's pulls: then there is more to plan by."""
-SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Of the estimate of a gap, what share a plan may make certain."""
-PAIRS = 0.7
+PAIRS = 0.6
 """Of δ, what share goes to the evidence of pairs; the rest goes to the intervals of single arms."""
 EAGER = 0.8
 """What part of the evidence that pairs seem to need plans count on at first."""
 CAUTION = 1.05
 """By what factor plans raise the evidence they count on, when what they had foreseen fails."""
-FINISH = 1.5
-"""How much dearer a plan may be that ends the search than one that declares a block on the way."""
+PATIENCE = 3
+"""For how many rounds to go for the best block when no other way was cheaper."""
+MOST_CAUTION = 8.0
+"""Beyond that something else is amiss, and the widest intervals are narrowed."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class AdaptiveRun(Run):
         judged: What is certain of the arms declared up to each stage, when the run ended: how far
             they are from the others, at least and at most, and the largest gap among those.
         share: Which share of a gap's estimate the last plan made certain.
+        base: Which share of the level of windows it did.
+        patience: For how many rounds to go for the best block, before other ways are looked at.
         caution: By what factor plans raise the evidence of pairs that they count on.
         pairs: The error probability of the evidence of pairs; 0 if there is none.
     """
@@ -113,6 +116,8 @@ class AdaptiveRun(Run):
         "verdicts",
         "judged",
         "share",
+        "base",
+        "patience",
         "caution",
         "pairs",
     )
@@ -147,6 +152,8 @@ class AdaptiveRun(Run):
         self.verdicts: NDArray[np.int64] = np.zeros(self.most + 2, dtype=np.int64)
         self.judged: Floats = np.zeros((self.most + 2, 4))
         self.share = SHARES.index(0.4)
+        self.base = SHARES.index(0.5)
+        self.patience = 0
         self.caution = EAGER
 
     @property
@@ -295,7 +302,7 @@ class AdaptiveRun(Run):
 
     def _declare(self) -> bool:
         """Declare a block that every further group contains; return whether there was one."""
-        from oddarm.kernels.blocks import best_block, best_cuts
+        from oddarm.kernels.blocks import best_block
 
         declared = self.stages > 0
         room = self.most - int(declared.sum())
@@ -304,7 +311,7 @@ class AdaptiveRun(Run):
             limits = declared, self.most, enough
             gap, first, last = best_block(seem, self.by_mean, *limits)
             if gap > 0 and not self._rival(gap, first, last):
-                self._sharpen(sure, seem, _places(first, last, len(declared)))
+                self._sharpen(sure, seem, places_around(first, last, len(declared)))
             gap, first, last = best_block(sure, self.by_mean, *limits)
             if gap <= 0 or self._rival(gap, first, last):
                 continue
@@ -316,13 +323,37 @@ class AdaptiveRun(Run):
             if len(new) >= room:  # the block completes the largest group, or none can hold it
                 self.verdicts[0] = 1
             return True
-        # A further group has at most so many new members that one of these gaps is inside it.
-        places = np.empty(room + 1, dtype=np.int64)
-        if not self._rival(best_cuts(seem, self.by_mean, declared, places), 0, 0):
-            self._sharpen(sure, seem, places)
-            gap = best_cuts(sure, self.by_mean, declared, places)
-            self.verdicts[0] = not self._rival(gap, 0, 0)
+        self.verdicts[0] = self._ended(seem, sure)
         return False
+
+    def _ended(self, seem: Floats, sure: Floats) -> bool:
+        """Whether no further group is possible, as its members would leave a window free.
+
+        Either no piece has gaps above (1+ε) times the level of the windows; or none beside a
+        wider gap has them, and none at all has gaps above (1+ε) times that one.
+        """
+        from oddarm.kernels.blocks import beside, best_windows
+
+        declared = self.stages > 0
+        windows = np.empty((self.most - int(declared.sum()) + 1, 2), dtype=np.int64)
+        places = widest_gaps(seem, self.by_mean, declared, 2 * len(windows))
+        if len(places) and self._rival(seem[places[0]], 0, 0):
+            return False
+        self._sharpen(sure, seem, places)
+        intervals = self.low, self.high, self.by_mean
+        level = best_windows(*intervals, declared, sure, 0.0, windows)
+        if self._rival(level, 0, 0) and not any(
+            sure[at] > level
+            and not self._rival(sure[at], 0, 0)
+            and not self._rival(level, 0, 0, *beside(*intervals, at, sure[at]))
+            for at in places[:CUTS]
+        ):
+            return False
+        # The declared arms must be certain to lie where the order has them.
+        sides = declared[self.by_mean]
+        edges = np.flatnonzero(sides[1:] != sides[:-1]) + 1
+        self._sharpen(sure, seem, edges)
+        return bool((sure[edges] > 0).all())
 
     def _cuts(self) -> tuple[Floats, Floats]:
         """Return the gaps between neighbours: those that seem to be, and those that are certain."""
@@ -333,7 +364,9 @@ class AdaptiveRun(Run):
         find_cuts(self.low, self.high, self.by_mean, sure)
         return seem, sure
 
-    def _rival(self, gap: float, first: int, last: int) -> bool:
+    def _rival(
+        self, gap: float, first: int, last: int, top: float = np.inf, bottom: float = -np.inf
+    ) -> bool:
         """Whether by_mean[first:last] has a rival if its gaps are so wide; if empty, any piece."""
         from oddarm.kernels.blocks import find_rival
 
@@ -354,6 +387,8 @@ class AdaptiveRun(Run):
                 self.side,
                 begin,
                 end,
+                top,
+                bottom,
             )[0]
         )
 
@@ -447,7 +482,9 @@ class AdaptiveRun(Run):
         counts = asked.astype(np.float64)
         caution = self.caution
         factors, cost = self._plan(counts, caution)
-        while cost == 0 and self.pairs:  # all that was foreseen is not enough
+        while (
+            cost == 0 and self.pairs and caution < MOST_CAUTION
+        ):  # all that was foreseen is not enough
             caution *= CAUTION
             factors, cost = self._plan(counts, caution)
         if (asked == self.tally.counts).all():
@@ -472,46 +509,38 @@ class AdaptiveRun(Run):
         Returns:
             The factors, and how many pulls that takes; infinite if nothing can be foreseen.
         """
-        from oddarm.kernels.blocks import best_block, best_cuts
         from oddarm.kernels.groups import plan_group
 
-        low, high, by_low, by_high = self.low, self.high, self.by_low, self.by_high
+        low, high = self.low, self.high
         if (counts > self.tally.counts).any():
             # Rewards on their way will narrow the intervals like those that came.
             scale = np.sqrt(self.tally.counts / counts)
             low = self.means - (self.means - low) * scale
             high = self.means + (high - self.means) * scale
-            by_low, by_high = np.argsort(low, kind="stable"), np.argsort(high, kind="stable")
-        best = np.ones(len(counts))
         pairs = self._evidence(counts, caution)
+        arms = low, high, self.means, counts
         stage = self._open_stage()
         if stage:
+            best = np.ones(len(counts))
             member = self._up_to(stage)
             # Pairs can tell the order of arms whose intervals overlap.
             shifts = 2.0 * self._segments(member) if self.pairs else np.zeros(len(counts))
             order = np.lexsort((np.arange(len(counts)), low + shifts))
-            group = order, self.by_mean, member, shifts, self.epsilon
-            return best, plan_group(low, high, self.means, counts, *group, pairs, best)
+            group = order, self.by_mean, member, shifts
+            return best, plan_group(*arms, *group, self.epsilon, pairs, best)
+        problem = self.epsilon, self.most, self.side
+        outlook = Outlook(*arms, self.by_mean, pairs, *problem, (self.share, self.base))
         declared = self.stages > 0
-        arms = low, high, self.means, counts, by_low, by_high, self.by_mean, declared
-        seem = self._cuts()[0], self.by_mean, declared
-        cost = np.inf
-        # The block that seems best, the best of those that would end the search, and gaps that
-        # would leave no room for a further group.
-        gap, first, last = best_block(*seem, self.most, 0)
-        if gap > 0:
-            places = _places(first, last, len(counts))
-            cost = self._climb(arms, pairs, places, first, last, gap, cost, best)
-            gap, *other = best_block(*seem, self.most, self.most)
-            if gap > 0 and tuple(other) != (first, last):
-                first, last = other
-                places = _places(first, last, len(counts))
-                cost = self._climb(arms, pairs, places, first, last, gap, FINISH * cost, best)
-        places = np.empty(self.most - int(declared.sum()) + 1, dtype=np.int64)
-        gap = best_cuts(*seem, places)
-        if gap > 0:
-            cost = self._climb(arms, pairs, places, 0, 0, gap, FINISH * cost, best)
-        return best, cost
+        on = self.setting.until != "found"
+        factors, cost, ending = outlook.cheapest(declared, on, self.patience == 0)
+        self.share, self.base = outlook.share, outlook.base
+        if ending or declared.any():
+            self.patience = 0
+        elif self.patience == 0:
+            self.patience = PATIENCE
+        else:
+            self.patience -= 1
+        return factors, cost
 
     def _evidence(self, counts: Floats, caution: float) -> Floats:
         """Return what `kernels.blocks.certify` wants to know of the evidence of pairs."""
@@ -521,50 +550,6 @@ class AdaptiveRun(Run):
         rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
         alone = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         return np.append(alone, [self.pairs, caution])
-
-    def _climb(
-        self,
-        arms: tuple[Any, ...],
-        pairs: Floats,
-        places: NDArray[np.int64],
-        first: int,
-        last: int,
-        gap: float,
-        cost: float,
-        best: Floats,
-    ) -> float:
-        """Plan with various shares of a gap made certain, from the last best share on.
-
-        Keeps the cheapest plan in `best` if it costs less than `cost`; returns what that is then.
-        """
-        from oddarm.kernels import blocks
-
-        plan_cuts: Any = blocks.plan_cuts  # numba's stubs lose its arguments
-        problem = self.epsilon, self.most - int((self.stages > 0).sum()), self.side
-        trial = np.empty_like(best)
-
-        def better(at: int) -> bool:
-            nonlocal cost
-            wanted = SHARES[at] * gap
-            price = plan_cuts(*arms, places, first, last, wanted, *problem, pairs, trial, cost)
-            if not price < cost:
-                return False
-            cost, self.share = price, at
-            best[:] = trial
-            return True
-
-        start = self.share
-        better(start)
-        for way in (1, -1):
-            at = start + way
-            while 0 <= at < len(SHARES) and better(at):
-                at += way
-            if self.share != start:
-                break
-        if cost == np.inf:
-            for at in range(len(SHARES)):
-                better(at)
-        return cost
 
     def declared(self) -> list[int]:
         """Return the arms declared, in order; once all is judged, the members of groups."""
@@ -631,8 +616,3 @@ class AdaptiveRun(Run):
         resort(self.by_low, self.low)
         resort(self.by_high, self.high)
         resort(self.by_mean, self.means)
-
-
-def _places(first: int, last: int, n: int) -> NDArray[np.int64]:
-    """Return where the gaps around a block are."""
-    return np.array([at for at in (first, last) if 0 < at < n], dtype=np.int64)
