@@ -1,5 +1,6 @@
 """The ask/tell state machine: contract, errors, state."""
 
+import copy
 import json
 import math
 
@@ -115,6 +116,28 @@ def test_saved_search_continues_identically(tmp_path, pulls, rewards, bound):
     drive(loaded, arms)
     assert loaded.result().to_dict() == whole.result().to_dict()
     assert loaded.to_dict() == whole.to_dict()
+
+
+@pytest.mark.parametrize("form", ["edges", "intervals"])
+def test_a_copy_goes_on_by_itself(form):
+    """A search copied in the middle of a round decides as the other, and neither sees the other."""
+    means = [*np.linspace(0.4, 0.5, 10), 0.95]
+
+    def pull(search, pulls):
+        arms = SimulatedArms(means, seed=3)
+        arms.drawn[:] = search.tally.counts
+        while not search.done and search.pulls < pulls:
+            (arm,) = search.ask(1)
+            search.tell(arm, int(arms.draw(arm)[0]))
+        return search.result().to_dict()
+
+    search = Search(len(means), oddarm.strategies.Gold(form=form), max_outliers=1)
+    pull(search, 500)
+    other, before = copy.deepcopy(search), search.to_dict()
+    found = pull(other, 100_000)
+    assert search.to_dict() == before
+    assert pull(search, 100_000) == found
+    assert found["verdict"] == "ranked"
 
 
 def test_names_survive_saving(tmp_path):

@@ -29,6 +29,7 @@ class Tally:
         drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
             see `bounds.pool_bernstein`.
         plain: Whether counts and totals are all there is.
+        cells: Views of counts and totals in which one number is read and written in half the time.
     """
 
     def __init__(self, n: int, rewards: Rewards) -> None:
@@ -47,6 +48,17 @@ class Tally:
                 self.drawn = np.zeros((5, n))
 
         self.plain = self.pools is None and self.scatter is None
+        self._view()
+
+    def _view(self) -> None:
+        self.cells: tuple[Any, Any] = self.counts.data, self.totals.data
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "cells"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # a view cannot be copied, so that of a copy is made anew
+        self._view()
 
     @property
     def means(self) -> Floats:
@@ -75,9 +87,9 @@ class Tally:
         if not self.plain:
             self.add(arm, np.array([reward], dtype=np.float64))
             return
-        counts, totals = self.counts, self.totals
-        counts[arm] = counts.item(arm) + 1
-        totals[arm] = totals.item(arm) + reward
+        counts, totals = self.cells
+        counts[arm] += 1
+        totals[arm] += reward
         self.pulls += 1
 
     def add_many(self, arms: NDArray[np.intp], rewards: Floats) -> None:
@@ -116,6 +128,7 @@ class Tally:
         part.pools = None if self.pools is None else self.pools[index]
         part.drawn = None if self.drawn is None else self.drawn[:, index]
         part.plain = self.plain
+        part._view()
         return part
 
     def _check_pool(self, arm: int, rewards: int) -> None:

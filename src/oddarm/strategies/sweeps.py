@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,23 @@ class SweepRun(Run):
         self.position = 0
         self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+        self._view()
+
+    def _view(self) -> None:
+        self._stages = self.stage.data  # reads one number in half the time
+
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("_stages", "_cells")
+        return {name: value for name, value in self.__dict__.items() if name not in views}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # a view cannot be copied, so that of a copy is made anew
+        self._view()
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take over the state that `to_dict` returned."""
+        super().restore(values)
+        self._view()
 
     @property
     def bound(self) -> RadiusBound:
@@ -76,12 +93,11 @@ class SweepRun(Run):
             return self.ask_indices(limit).tolist()  # type: ignore[no-any-return]
         if self.verdict != "running":
             return []
-        arm = self.position
-        stage = self.stage.item
-        n = self.setting.n
-        while stage(arm):
+        arm, n, stages = self.position, self.setting.n, self._stages
+        while stages[arm]:
             arm = arm + 1 if arm + 1 < n else 0
-        self.position = arm + 1 if arm + 1 < n else 0
+        following = arm + 1
+        self.position = following if following < n else 0
         return [arm]
 
     def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
