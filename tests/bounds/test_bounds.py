@@ -243,6 +243,20 @@ def test_one_arm_equals_all_arms(m):
             assert ends[0] <= tally.means[arm] <= ends[1]
 
 
+def test_many_arms_equal_one_after_the_other_to_the_last_bit():
+    """Compiled or not, an arm's interval is the same: a log may be replayed by either."""
+    rng = np.random.default_rng(3)
+    n = 5000
+    tally = Tally(n, Bernoulli())
+    tally.counts[:] = np.exp(rng.uniform(0, 28, n))
+    tally.totals[:] = np.floor(rng.random(n) ** rng.choice([0.1, 1, 8], n) * tally.counts)
+    tally.totals[::50], tally.totals[1::50] = 0, tally.counts[1::50]
+    arms = rng.permutation(n)[:4000]
+    for bound in (bounds.BetaMixture(0.005), bounds.CentredBeta(0.005)):
+        each = np.array([bound.interval_of(tally, arm) for arm in arms.tolist()])
+        np.testing.assert_array_equal(np.transpose(bound.intervals_of(tally, arms)), each)
+
+
 def test_unpulled_arms_have_the_whole_range():
     """An arm without rewards is not nan but unknown."""
     for model in (Bernoulli(), UNIT):

@@ -41,6 +41,11 @@ class Bound(Protocol):
         low, high = self.interval(tally.at(arm))
         return float(low[0]), float(high[0])
 
+    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return what `interval_of` does for each of some arms, to the last bit."""
+        ends = np.array([self.interval_of(tally, arm) for arm in arms.tolist()])
+        return ends[:, 0], ends[:, 1]
+
 
 class RadiusBound(Bound, Protocol):
     """A bound that is symmetric around the sample mean, as GOLD's graph needs.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
@@ -26,6 +27,8 @@ from oddarm.tally import Tally
 __all__ = ["BetaMixture", "jeffreys_interval", "kl_deviation"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+FEW = 4
+"""Arms whose intervals are found sooner in plain arithmetic than compiled code is called."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,16 @@ class BetaMixture(Bound):
         if not m or self.prior != 0.5:
             return super().interval_of(tally, arm)
         return jeffreys_interval(float(tally.totals[arm]), float(m), -math.log(self.alpha))
+
+    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return the intervals of some arms; of many, in compiled code."""
+        if len(arms) < FEW or self.prior != 0.5 or not tally.counts[arms].all():
+            return super().intervals_of(tally, arms)
+        from oddarm.kernels.jeffreys import jeffreys_intervals
+
+        low, high = np.empty(len(arms)), np.empty(len(arms))
+        jeffreys_intervals(tally.totals, tally.counts, arms, -math.log(self.alpha), low, high)
+        return low, high
 
     def bounds_for(self, successes: object, pulls: object) -> tuple[Floats, Floats]:
         """Return the intervals for arrays of successes and pulls."""

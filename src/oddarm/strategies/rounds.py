@@ -116,7 +116,7 @@ class RoundRun(Run):
 
     def update_many(self, arms: NDArray[np.intp]) -> None:
         """Update the intervals of many arms, then decide once."""
-        pulled = np.unique(arms)
+        pulled = np.flatnonzero(np.bincount(arms))
         self.intervals.update_many(pulled)
         np.maximum(self.asked, self.tally.counts, out=self.asked)
         self._decide(int(pulled[-1]))
