@@ -59,9 +59,11 @@ class Rewards:
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         try:
-            values = np.atleast_1d(np.asarray(rewards, dtype=np.float64)).ravel()
+            values = np.asarray(rewards, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
             raise RewardError(f"reward {rewards!r}, must be a number.") from None
+        if self._fit(values):
+            return values
         bad = ~np.isfinite(values)
         if bad.any():
             raise RewardError(
@@ -70,6 +72,13 @@ class Rewards:
             )
         self._check_range(values)
         return values
+
+    def _fit(self, values: Floats) -> bool:
+        """Return whether all may be rewards; if not, what follows says which may not."""
+        if not len(values):
+            return True
+        least, most = float(values.min()), float(values.max())  # nan if there is one
+        return -math.inf < least and most < math.inf and self.low <= least and most <= self.high
 
     def _check_range(self, values: Floats) -> None:
         bad = (values < self.low) | (values > self.high)
@@ -104,6 +113,9 @@ class Bernoulli(Rewards):
     def allows(self, reward: float) -> bool:
         """Return whether a number is 0 or 1."""
         return reward == 0 or reward == 1
+
+    def _fit(self, values: Floats) -> bool:
+        return bool(((values == 0) | (values == 1)).all())
 
     def _check_range(self, values: Floats) -> None:
         bad = (values != 0) & (values != 1)

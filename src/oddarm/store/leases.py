@@ -31,7 +31,7 @@ PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
 
 
-@dataclass
+@dataclass(eq=False)  # each is itself alone, and can be counted
 class _Part:
     """A part of an ask: the arms of the pulls that have not been told, by position.
 
@@ -89,23 +89,20 @@ class Leases:
 
     def find(self, connection: Connection, pulls: Iterable[str]) -> tuple[list[str], list[int]]:
         """Return those of some pulls that have not been told, and their arms."""
-        untold: list[str] = []
-        arms: list[int] = []
-        known = self._open
-        for pull in pulls:
-            found = known.get(pull) or self._look_up(connection, pull)
-            if found is not None:
-                untold.append(pull)
-                arms.append(found[1])
-        return untold, arms
+        wanted, known = list(pulls), self._open
+        found = [known.get(pull) for pull in wanted]
+        if None in found:  # told before, or not in memory
+            found = [known.get(pull) or self._look_up(connection, pull) for pull in wanted]
+            wanted = [pull for pull, one in zip(wanted, found, strict=True) if one is not None]
+        return wanted, [one[1] for one in found if one is not None]
 
     def settle(self, pulls: Iterable[str]) -> None:
         """Take note that pulls which `find` returned have been told."""
-        for pull in pulls:
-            part, _ = self._open.pop(pull)
+        close = self._open.pop
+        for part, told in Counter([close(pull)[0] for pull in pulls]).items():
             if not part.told:
                 self._changed.append(part)
-            part.told += 1
+            part.told += told
 
     def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
         """Return how many pulls of each arm have been handed out and have not expired."""
@@ -211,6 +208,9 @@ class Leases:
         )
 
 
+_COMPACT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
 def dumps(value: Any) -> str:
     """Return a value as compact JSON."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return _COMPACT.encode(value)

@@ -127,8 +127,11 @@ class Replica:
         elif kind == "aside":
             search.set_aside(search.names[body["arm"]], body["reason"])
         else:
-            arms = [arm for told in body for arm in arms_of(told)]
-            rewards = [reward for _, rewards, _ in body for reward in rewards]
+            if len(body) == 1:  # nearly always
+                arms, rewards = arms_of(body[0]), body[0][1]
+            else:
+                arms = [arm for told in body for arm in arms_of(told)]
+                rewards = [reward for _, rewards, _ in body for reward in rewards]
             if len(arms) == 1:
                 search.tell(search.names[arms[0]], rewards[0])
             else:
