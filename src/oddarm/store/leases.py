@@ -122,40 +122,43 @@ class Leases:
             (self._study, now, min(most, 1000)),
         ).fetchall()
         arms: list[int] = []
-        for seq, number in rows:
-            part = self._part(connection, seq, number)
+        parts = [self._part(connection, seq, number) for seq, number in rows]
+        for part in parts:
             for position in list(part.waiting)[: most - len(arms)]:
                 part.lost[position] = part.waiting.pop(position)
                 arms.append(part.lost[position])
-            self._write(connection, part)
+        self._write(connection, parts)
         return arms
 
     def write(self, connection: Connection) -> None:
         """Write which pulls have been told."""
-        for part in self._changed:
-            self._write(connection, part)
+        self._write(connection, self._changed)
         self._changed.clear()
 
-    def _write(self, connection: Connection, part: _Part) -> None:
-        where = (self._study, part.seq, part.number)
-        if part.told == len(part.waiting) + len(part.lost):
-            connection.execute(
-                "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", where
+    def _write(self, connection: Connection, parts: list[_Part]) -> None:
+        over, left = [], []
+        for part in parts:
+            where = (self._study, part.seq, part.number)
+            if part.told == len(part.waiting) + len(part.lost):
+                self._parts.pop((part.seq, part.number), None)
+                over.append(where)
+                continue
+            if part.told:
+                part.waiting = self._untold(part, part.waiting)
+                part.lost = self._untold(part, part.lost)
+                part.told = 0
+            left.append((dumps(part.waiting), dumps(part.lost), len(part.waiting), *where))
+        if over:
+            connection.executemany(
+                "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", over
             )
-            self._parts.pop((part.seq, part.number), None)
-            return
-        if part.told:
-            part.waiting, part.lost = (
-                self._untold(part, part.waiting),
-                self._untold(part, part.lost),
+        if left:
+            connection.executemany(
+                "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
+                "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
+                "WHERE study = ? AND seq = ? AND part = ?",
+                left,
             )
-            part.told = 0
-        connection.execute(
-            "UPDATE oddarm_leases SET waiting = ?, lost = ?, "
-            "expires = CASE WHEN ? = 0 THEN NULL ELSE expires END "
-            "WHERE study = ? AND seq = ? AND part = ?",
-            (dumps(part.waiting), dumps(part.lost), len(part.waiting), *where),
-        )
 
     def _untold(self, part: _Part, pulls: dict[str, int]) -> dict[str, int]:
         ask = f"{self._tag}.{part.seq}."
