@@ -92,8 +92,12 @@ class Leases:
         wanted, known = list(pulls), self._open
         found = [known.get(pull) for pull in wanted]
         if None in found:  # told before, or not in memory
-            found = [known.get(pull) or self._look_up(connection, pull) for pull in wanted]
-            wanted = [pull for pull, one in zip(wanted, found, strict=True) if one is not None]
+            sizes: dict[int, int] = {}
+            for pull in wanted:
+                if pull not in known:
+                    self._look_up(connection, pull, sizes)
+            wanted = [pull for pull in wanted if pull in known]
+            found = [known[pull] for pull in wanted]
         return wanted, [one[1] for one in found if one is not None]
 
     def settle(self, pulls: Iterable[str]) -> None:
@@ -164,17 +168,25 @@ class Leases:
         ask = f"{self._tag}.{part.seq}."
         return {position: arm for position, arm in pulls.items() if ask + position in self._open}
 
-    def _look_up(self, connection: Connection, pull: str) -> tuple[_Part, int] | None:
-        """Read a pull from the database; return its part and its arm, None if it was told."""
+    def _look_up(self, connection: Connection, pull: str, sizes: dict[int, int]) -> None:
+        """Read the part of a pull from the database; it is not there if the pull was told.
+
+        Args:
+            connection: A connection in a transaction.
+            pull: Its id.
+            sizes: How many pulls an ask handed out, as far as it was read before.
+        """
         match = PULL_ID.fullmatch(pull) if isinstance(pull, str) else None
         if match is None or match[1] != self._tag:
             raise self._unknown(pull)
         seq, position = int(match[2]), int(match[3])
         self._part(connection, seq, position // PART)
-        known = self._open.get(pull)
-        if known is None and not self._handed_out(connection, seq, position):
+        if pull in self._open:
+            return
+        if seq not in sizes:
+            sizes[seq] = self._size(connection, seq)
+        if position >= sizes[seq]:
             raise self._unknown(pull)
-        return known
 
     def _part(self, connection: Connection, seq: int, number: int) -> _Part:
         """Return a part of an ask; all its pulls may have been told."""
@@ -194,15 +206,15 @@ class Leases:
         self._parts[part.seq, part.number] = part
         ask = f"{self._tag}.{part.seq}."
         for pulls in (part.waiting, part.lost):
-            for position, arm in pulls.items():
-                self._open[ask + position] = (part, arm)
+            self._open.update({ask + position: (part, arm) for position, arm in pulls.items()})
 
-    def _handed_out(self, connection: Connection, seq: int, position: int) -> bool:
+    def _size(self, connection: Connection, seq: int) -> int:
+        """Return how many pulls an ask handed out; 0 if there was no such ask."""
         row = connection.execute(
             "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
             (self._study, seq),
         ).fetchone()
-        return row is not None and position < len(json.loads(row[0])["arms"])
+        return 0 if row is None else len(json.loads(row[0])["arms"])
 
     def _unknown(self, pull: object) -> UnknownPullError:
         return UnknownPullError(
