@@ -340,6 +340,35 @@ def test_delete(storage):
                 new.tell(old[0].id, 1)
 
 
+def test_an_export_of_a_deleted_study_is_no_empty_one(storage):
+    """Whoever exports is told that the study is gone, before or while lines are read."""
+    with create_study(storage, "demo", NAMES, max_outliers=1) as study:
+        for key in "abc":
+            study.tell_arm(NAMES[0], [1, 0], key=key)
+        lines = study.tells(page=1)
+        next(lines)
+        study.delete()
+        with pytest.raises(UnknownStudyError, match="was deleted"):
+            list(lines)
+        with pytest.raises(UnknownStudyError, match="was deleted"):
+            study.export()
+
+
+def test_a_large_batch_told_again(storage):
+    """The ask is read once, whatever the number of its pulls that were told before."""
+    with create_study(storage, "demo", NAMES, strategy="gold", max_outliers=1) as study:
+        rewards = {pull.id: 1 for pull in study.ask(500)}
+        assert study.tell_many(rewards) == 500
+        leases, reads = study._replica.leases, []
+        size = leases._size
+        leases._size = lambda *arguments: reads.append(1) or size(*arguments)
+        assert study.tell_many(rewards) == 0
+        assert len(reads) == 1
+        beyond = f"{next(iter(rewards)).rpartition('.')[0]}.500"
+        with pytest.raises(UnknownPullError, match="never handed out"):
+            study.tell_many({**rewards, beyond: 1})
+
+
 def test_names_of_studies(storage):
     """A taken name, a name that is none, and a study that is not there are refused."""
     started(storage).close()

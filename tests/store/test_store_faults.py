@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -254,6 +255,57 @@ def test_locked_in_postgres(postgres_database, monkeypatch):
         with one.batch(), pytest.raises(StoreBusyError, match="locked by others"):
             two.ask(1)
         assert len(two.ask(1)) == 1
+
+
+def test_options_in_a_postgres_url(postgres_database):
+    """Options of a URL are kept beside ours."""
+    database = open_database(f"{postgres_database}?options=-c%20application_name%3Dmine")
+    with database.transaction() as connection:
+        shown = [
+            connection.execute(f"SHOW {name}").fetchone()[0]
+            for name in ("application_name", "lock_timeout", "synchronous_commit")
+        ]
+    assert shown == ["mine", "5s", "on"]
+    database.close()
+
+
+def test_deleted_while_written_in_postgres(postgres_database):
+    """A study that is deleted while somebody writes it leaves nothing behind."""
+    create_study(postgres_database, "demo", NAMES, max_outliers=1).close()
+    with open_study(postgres_database, "demo") as one, open_study(postgres_database, "demo") as two:
+        with one.batch() as batch:
+            batch.ask(4)
+            deleting = threading.Thread(target=two.delete)
+            deleting.start()
+            deleting.join(0.5)
+            assert deleting.is_alive()
+        deleting.join()
+        with one._database.transaction() as connection:
+            for table in ("studies", "events", "snapshots", "leases", "keys", "arms"):
+                row = connection.execute(f"SELECT COUNT(*) FROM oddarm_{table}").fetchone()
+                assert row[0] == 0, table
+
+
+def test_waits_do_not_add_up(path, monkeypatch):
+    """Threads of one process that wait for a locked file give up together."""
+    with open_study(path, "demo") as one, one.batch():
+        monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+        seen = []
+
+        def write():
+            with (
+                pytest.raises(StoreBusyError, match="locked"),
+                one._database.transaction(write=True),
+            ):
+                pass
+            seen.append(1)
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(seen) == 4
 
 
 def test_nothing_is_left_beside(path):

@@ -18,6 +18,15 @@ __all__ = ["PostgresDatabase"]
 WAIT_SECONDS = 5
 """How long a transaction waits for others, and how long to try to connect."""
 
+LOST: dict[str, Any] = {
+    "connect_timeout": WAIT_SECONDS,
+    "keepalives_idle": WAIT_SECONDS,
+    "keepalives_interval": WAIT_SECONDS,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 3 * WAIT_SECONDS * 1000,
+}
+"""So that a server that went away without a word is noticed; a URL may say otherwise."""
+
 SCHEMA_LOCK = 0x6F646461726D  # "oddarm"
 
 
@@ -63,15 +72,16 @@ class PostgresDatabase(Database):
     def connect(self) -> _PostgresConnection:
         """Return a new connection."""
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
-        return _PostgresConnection(
-            psycopg.connect(
-                self._dsn,
-                autocommit=True,
-                connect_timeout=WAIT_SECONDS,
-                options=f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on",
-            )
-        )
+        given = conninfo_to_dict(self._dsn)
+        options = f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
+        wanted: dict[str, Any] = {
+            **LOST,
+            **given,
+            "options": f"{given.get('options', '')} {options}",
+        }
+        return _PostgresConnection(psycopg.connect(**wanted, autocommit=True))
 
     def begin(self, connection: Connection, write: bool) -> None:
         """Begin; whoever writes a study then locks its row."""

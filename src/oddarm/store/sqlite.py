@@ -74,8 +74,12 @@ class SQLiteDatabase(Database):
         if not write:
             yield
             return
-        with self._writing:
+        if not self._writing.acquire(timeout=WAIT_SECONDS):  # else waits would add up
+            raise self._busy()
+        try:
             yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -85,10 +89,7 @@ class SQLiteDatabase(Database):
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise StoreBusyError(
-                    f"{self.path} has been locked by another process for {WAIT_SECONDS:g} s: "
-                    "try again."
-                ) from error
+                raise self._busy() from error
             if code == sqlite3.SQLITE_FULL:
                 raise StoreFullError(
                     f"{self.path} cannot grow, the disk is full: free some space and try again."
@@ -99,6 +100,11 @@ class SQLiteDatabase(Database):
 
     def lock_schema(self, connection: Connection) -> None:
         """Do nothing: a write transaction keeps all others out."""
+
+    def _busy(self) -> StoreBusyError:
+        return StoreBusyError(
+            f"{self.path} has been locked by another process for {WAIT_SECONDS:g} s: try again."
+        )
 
     def _identity(self) -> tuple[int, int] | None:
         try:

@@ -20,7 +20,7 @@ from oddarm.errors import ParameterError, UnknownStudyError
 from oddarm.result import Result
 from oddarm.search import Search
 from oddarm.store.batch import LEASE_SECONDS, Batch
-from oddarm.store.database import Database
+from oddarm.store.database import Connection, Database
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
 from oddarm.store.replica import Replica, arms_of
 from oddarm.strategies import Strategy
@@ -207,11 +207,19 @@ class Study:
     def delete(self) -> None:
         """Delete the study with all its rewards, for good."""
         with self._database.transaction(write=True) as connection:
+            # Held first, so that nobody writes what would be left behind.
+            self._check_there(connection, self._database.row_lock)
             for table in ("events", "snapshots", "leases", "keys", "arms"):
                 connection.execute(f"DELETE FROM oddarm_{table} WHERE study = ?", (self._id,))
-            gone = connection.execute("DELETE FROM oddarm_studies WHERE id = ?", (self._id,))
-            if gone.rowcount == 0:
-                raise self._replica.gone()
+            connection.execute("DELETE FROM oddarm_studies WHERE id = ?", (self._id,))
+
+    def _check_there(self, connection: Connection, lock: str = "") -> None:
+        """Raise UnknownStudyError if the study was deleted."""
+        row = connection.execute(
+            "SELECT 1 FROM oddarm_studies WHERE id = ?" + lock, (self._id,)
+        ).fetchone()
+        if row is None:
+            raise self._replica.gone()
 
     def export(self, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
         """Yield every reward as a line of text, in the order in which the search took them.
@@ -221,9 +229,14 @@ class Study:
 
         Args:
             format: "jsonl" for one JSON object a line, or "csv".
+
+        Raises:
+            UnknownStudyError: The study was deleted, be it while lines are read.
         """
         if format not in ("jsonl", "csv"):
             raise ParameterError(f"format == {format!r}, must be 'jsonl' or 'csv'.")
+        with self._database.transaction() as connection:
+            self._check_there(connection)
         return _lines(self.tells(), format)
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
@@ -232,6 +245,7 @@ class Study:
         last = 0
         while True:
             with self._database.transaction() as connection:
+                self._check_there(connection)
                 rows = connection.execute(
                     "SELECT seq, at, body FROM oddarm_events WHERE study = ? AND kind = 'tell' "
                     "AND seq > ? ORDER BY seq LIMIT ?",
