@@ -77,6 +77,16 @@ def test_idempotent_tells(demo):
     assert demo.get("/studies/demo").json()["pulls"] == 6
 
 
+def test_the_first_of_two_rewards_of_a_pull_counts(demo):
+    """In one request as in two, a pull that was told is told; the others keep their order."""
+    one, two = ask(demo, 2)
+    tells = [(one, 1), (two, 0), (one, 0)]
+    body = {"tells": [{"pull": pull["id"], "reward": reward} for pull, reward in tells]}
+    assert demo.post("/studies/demo/tell", json=body).json() == {"told": 2}
+    lines = [json.loads(line) for line in demo.get("/studies/demo/export").text.splitlines()]
+    assert [(row["pull"], row["reward"]) for row in lines] == [(one["id"], 1), (two["id"], 0)]
+
+
 def test_set_aside(demo):
     """An arm set aside is asked for no more, ranks last and is shown with the reason."""
     body = {"arm": "lhr", "reason": "the host is gone"}
@@ -145,6 +155,21 @@ def test_export(demo):
     assert table.headers["content-type"].startswith("text/csv")
     assert len(table.text.splitlines()) == 4
     refused(demo.get("/studies/demo/export?format=xml"), 422, "query.format")
+    demo.delete("/studies/demo")
+    refused(demo.get("/studies/demo/export"), 404, "study 'demo'")
+
+
+def test_a_long_export_comes_in_few_pieces(demo):
+    """Thousands of lines are sent a thousand at a time, none lost between two pieces."""
+    for key in range(3):
+        own = {"arm": "ams", "rewards": [key % 2] * 900, "key": str(key)}
+        assert demo.post("/studies/demo/data", json=own).json() == {"told": 900}
+    with demo.stream("GET", "/studies/demo/export") as answer:
+        pieces = list(answer.iter_raw())
+    lines = b"".join(pieces).splitlines()
+    assert len(lines) == 2700
+    assert [json.loads(line)["reward"] for line in lines] == [0] * 900 + [1] * 900 + [0] * 900
+    assert len(pieces) <= 4
 
 
 @pytest.mark.parametrize(
@@ -168,6 +193,9 @@ def test_export(demo):
         ("POST", "/studies/demo/tell", {"tells": [{"pull": "x", "reward": 1}]}, 404, "pull 'x'"),
         ("POST", "/studies/demo/tell", {"tells": [{"pull": "x"}]}, 422, "reward"),
         ("POST", "/studies/demo/tell", b'{"tells": [{"pull": "x", "reward": NaN}]}', 422, "finite"),
+        ("POST", "/studies/demo/tell", {"tells": [{"pull": "x", "reward": "1"}]}, 422, "number"),
+        ("POST", "/studies/demo/tell", {"tells": [{"pull": "x", "reward": True}]}, 422, "number"),
+        ("POST", "/studies/demo/tell", b'{"tells": [{"pull": "x", "reward": 1e999}]}', 422, "fini"),
         ("POST", "/studies/demo/data", {"arm": "x", "rewards": [1], "key": "k"}, 422, "arm 'x'"),
         ("POST", "/studies/demo/data", {"arm": "ams", "rewards": [7], "key": "k"}, 422, "0 or 1"),
         ("GET", "/studies/other/result", None, 404, "study 'other'"),
@@ -234,7 +262,8 @@ def test_without_a_token_only_this_machine(http):
     refused(http.post("/studies/x/pause", headers={"Origin": "http://evil.example"}), 403, "origin")
     own = {"Origin": "http://127.0.0.1:8321"}
     assert http.get("/studies", headers=own).status_code == 200
-    assert http.get("/studies", headers={"Host": "localhost:99"}).status_code == 200
+    for host in ("localhost:99", "127.0.0.2:8321", "[::1]:8321"):
+        assert http.get("/studies", headers={"Host": host}).status_code == 200
 
 
 def test_database_in_trouble(demo, storage, monkeypatch):

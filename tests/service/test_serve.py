@@ -214,7 +214,7 @@ def test_without_the_extra(storage, monkeypatch):
 def test_addresses():
     """Only loopback addresses do without a token."""
     for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost"):
-        assert server._is_loopback(host)
+        assert server.is_loopback(host)
     for host in ("0.0.0.0", "::", "10.0.0.1", "example.org"):
         with pytest.raises(OddarmError, match="can be reached from elsewhere"):
             server.serve("unused.db", host=host)

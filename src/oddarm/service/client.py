@@ -94,8 +94,11 @@ class Client:
     def export(self, name: str, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
         """Yield every reward as a line of text."""
         with self._open("GET", f"/studies/{name}/export?format={format}") as lines:
-            for line in lines:
-                yield line.decode()
+            try:
+                for line in lines:
+                    yield line.decode()
+            except (OSError, HTTPException) as error:
+                raise self._lost(error) from error
 
     def work(
         self,

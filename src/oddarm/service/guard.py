@@ -10,15 +10,14 @@ from urllib.parse import urlsplit
 
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddarm.service.models import MAX_BODY
+from oddarm.service.server import is_loopback
 
 __all__ = ["Guard"]
 
 LOG = logging.getLogger("oddarm.service")
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 FREQUENT = ("/ask", "/tell", "/data")
 TOO_LARGE = f"the request has more than {MAX_BODY:,} bytes: send fewer at a time."
 
@@ -62,23 +61,24 @@ class Guard:
             _log(scope, status, started)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
-        length = headers.get("content-length", "")
+        # Of headers sent twice, the first counts.
+        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        length = headers.get(b"content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY:
             return _answer(413, TOO_LARGE)
         if self._token is None:
-            host = headers.get("host", "")
-            if _hostname(f"//{host}") not in LOOPBACK:
+            host = headers.get(b"host", "")
+            if not is_loopback(_hostname(f"//{host}") or ""):
                 return _answer(
                     403, f"host {host!r} is not this machine: start the service with a token."
                 )
-            origin = headers.get("origin")
+            origin = headers.get(b"origin")
             if origin is not None and origin.partition("://")[2] != host:
                 return _answer(403, f"origin {origin!r} is not this service.")
             return None
         if not scope["path"].startswith("/studies"):
             return None
-        given = headers.get("authorization", "")
+        given = headers.get(b"authorization", "")
         scheme, _, token = given.partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token):
             return None

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from inspect import signature
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, with_config
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from oddarm._version import __version__
 from oddarm.bounds import BoundKind
@@ -45,7 +46,7 @@ MONTH = 31 * 24 * 3600.0
 
 StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
 ArmName = Annotated[StrictStr, Field(max_length=200)] | StrictInt
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]  # "1" and true are none
 
 
 class _Body(BaseModel):
@@ -117,7 +118,8 @@ class Asked(BaseModel):
         return cls(pulls=[PullRow(**vars(pull)) for pull in pulls], status=status)
 
 
-class TellRow(_Body):
+@with_config(ConfigDict(extra="forbid"))
+class TellRow(TypedDict):  # made in half the time of a model, ten thousand a request
     """The reward of one pull."""
 
     pull: Annotated[str, Field(max_length=50, examples=["5f2a01.1.0"])]

@@ -105,6 +105,8 @@ class _Writer:
         self._viewing = asyncio.Lock()
         self._viewed: tuple[StudyInfo, bytes] | None = None
         self._viewed_at = -math.inf
+        self._expected = 0  # requests to wait for before the next transaction
+        self._gathered = asyncio.Event()
         self._last = (0, 0.0)  # requests of the last transaction, and how long it took
 
     async def submit(self, action: Action, asks: bool) -> Any:
@@ -113,6 +115,8 @@ class _Writer:
         self._waiting.append((asks, action, future))
         if self._task is None:
             self._task = asyncio.create_task(self._drain())
+        if len(self._waiting) >= self._expected:
+            self._gathered.set()
         return await future
 
     async def view(self) -> bytes:
@@ -151,10 +155,15 @@ class _Writer:
 
     async def _gather(self) -> None:
         """Let those come who came together the last time, if that is quicker than the disk."""
-        size, seconds = self._last
-        end = time.perf_counter() + min(seconds / 2, MOST_GATHERING)
-        while len(self._waiting) < size and time.perf_counter() < end:
-            await asyncio.sleep(0)
+        self._expected, seconds = self._last
+        if len(self._waiting) >= self._expected:
+            return
+        self._gathered.clear()
+        timer = asyncio.get_running_loop().call_later(
+            min(seconds / 2, MOST_GATHERING), self._gathered.set
+        )
+        await self._gathered.wait()
+        timer.cancel()
 
     def _run(self, actions: list[Action]) -> list[Any]:
         """Return what each action returned, or the error by which it was refused."""
