@@ -69,7 +69,7 @@ class BetaMixture(Bound):
 
     def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the intervals of some arms; of many, in compiled code."""
-        if len(arms) < FEW or self.prior != 0.5 or not tally.counts[arms].all():
+        if len(arms) < FEW or self.prior != 0.5:
             return super().intervals_of(tally, arms)
         from oddarm.kernels.jeffreys import jeffreys_intervals
 

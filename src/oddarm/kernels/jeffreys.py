@@ -16,7 +16,9 @@ jeffreys_interval = kernel(beta_mixture.jeffreys_interval)
 def jeffreys_intervals(
     totals: Any, counts: Any, arms: Any, level: float, low: Any, high: Any
 ) -> None:
-    """Write the ends of some arms, each pulled at least once, in the order given."""
+    """Write the ends of some arms in the order given; all of [0, 1] for one without pulls."""
     for k in range(len(arms)):
         arm = arms[k]
-        low[k], high[k] = jeffreys_interval(totals[arm], float(counts[arm]), level)
+        low[k], high[k] = 0.0, 1.0
+        if counts[arm] > 0:
+            low[k], high[k] = jeffreys_interval(totals[arm], float(counts[arm]), level)

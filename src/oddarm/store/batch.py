@@ -88,7 +88,10 @@ class Batch:
         pulls, arms = self._leases.find(self._connection, rewards)
         if not pulls:
             return 0
-        values = self._check(arms, [rewards[pull] for pull in pulls])
+        new = len(pulls) == len(rewards)  # nearly always
+        values = self._check(
+            arms, list(rewards.values()) if new else [rewards[pull] for pull in pulls]
+        )
         self._leases.settle(pulls)
         self._told[0].extend(arms)
         self._told[1].extend(values)

@@ -90,15 +90,15 @@ class Leases:
     def find(self, connection: Connection, pulls: Iterable[str]) -> tuple[list[str], list[int]]:
         """Return those of some pulls that have not been told, and their arms."""
         wanted, known = list(pulls), self._open
-        found = [known.get(pull) for pull in wanted]
-        if None in found:  # told before, or not in memory
+        try:
+            return wanted, [known[pull][1] for pull in wanted]
+        except KeyError:  # told before, or not in memory
             sizes: dict[int, int] = {}
             for pull in wanted:
                 if pull not in known:
                     self._look_up(connection, pull, sizes)
-            wanted = [pull for pull in wanted if pull in known]
-            found = [known[pull] for pull in wanted]
-        return wanted, [one[1] for one in found if one is not None]
+        wanted = [pull for pull in wanted if pull in known]
+        return wanted, [known[pull][1] for pull in wanted]
 
     def settle(self, pulls: Iterable[str]) -> None:
         """Take note that pulls which `find` returned have been told."""
