@@ -211,14 +211,11 @@ async def ask_load(url: str, times: int) -> list[float]:
     return waits
 
 
-def bodies(path: Path, requests: int, rewards: int) -> list[Any]:
+def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
     """Return bodies of tells, each with the rewards of the pulls of one ask."""
     rng = random.Random(1)
-    with oddarm.open_study(path, "load") as study, study.batch() as batch:
-        return [
-            {"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in batch.ask(rewards)]}
-            for _ in range(requests)
-        ]
+    asks = (client.ask("load", rewards)[0] for _ in range(requests))
+    return [{"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in ask]} for ask in asks]
 
 
 def service(rounds: int = 7) -> None:
@@ -226,7 +223,7 @@ def service(rounds: int = 7) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         process("-c", ECHO, "PORT") as (echo, _),
-        ours(path := Path(folder) / "s.db") as (url, _),
+        ours(Path(folder) / "s.db") as (url, _),
     ):
         client = Client(url)
         for strategy in ("adaptive", "gold"):
@@ -234,8 +231,7 @@ def service(rounds: int = 7) -> None:
             for rewards, requests in ((1, 800), (100, 160)):
                 ratios, rates = [], []
                 for _ in range(rounds):
-                    load = bodies(path, requests, rewards)
-                    client.ask("load")  # the server catches up with what was asked elsewhere
+                    load = bodies(client, requests, rewards)
                     echoed = asyncio.run(tell_load(echo, load))
                     told = asyncio.run(tell_load(url, load))
                     ratios.append(told / echoed)
