@@ -349,7 +349,7 @@ def test_a_short_form_of_the_verification():
     with ThreadPoolExecutor(1) as pool:
         found = list(adaptive.measure(pool, runs=4, seeds=2, sizes=(20,)))
     assert [str(one) for one in found if not one.holds] == []
-    assert sum("aim" in str(one) for one in found) == 11
+    assert sum("aim" in str(one) for one in found) == 13
     assert sum(isinstance(one, Check) for one in found) == 32
 
 

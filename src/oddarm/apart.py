@@ -35,8 +35,8 @@ def certain_gaps(result: Result) -> list[Gap]:
     """Return the gaps that are certain, by ascending place.
 
     Those that no interval reaches, and those around the sets of arms that have a certificate: the
-    evidence of two arms at once can tell them apart while their own intervals still overlap. Such
-    a gap is drawn in the middle between the two estimates.
+    evidence of two arms at once can tell more of them than the two intervals. Such a gap is in the
+    middle between the two estimates.
     """
     arms = _by_mean(result)
     means, low, high = _estimates(result)[arms], result.low[arms], result.high[arms]
@@ -50,8 +50,10 @@ def certain_gaps(result: Result) -> list[Gap]:
             middle, half = means[below - 1 : below + 1].mean(), one.gap_at_least / 2
             found[below] = Gap(below, float(middle - half), float(middle + half))
     for cut in certified_cuts(low, high):
-        start = float(high[: cut.below].max())
-        found[cut.below] = Gap(cut.below, start, start + cut.gap)
+        known = found.get(cut.below)
+        if known is None or known.stop - known.start < cut.gap:
+            start = float(high[: cut.below].max())
+            found[cut.below] = Gap(cut.below, start, start + cut.gap)
     return [found[below] for below in sorted(found)]
 
 

@@ -30,7 +30,7 @@ EAGER = 0.8
 """What part of the evidence that pairs seem to need plans count on at first."""
 CAUTION = 1.05
 """By what factor plans raise the evidence they count on, when what they had foreseen fails."""
-PATIENCE = 3
+PATIENCE = 7
 """For how many rounds to go for the best block when no other way was cheaper."""
 MOST_CAUTION = 8.0
 """Beyond that something else is amiss, and the widest intervals are narrowed."""
@@ -51,7 +51,7 @@ class Adaptive(Strategy):
 
     Finds: all groups.
 
-    Cost: in pulls, a quarter to a twelfth of GOLD's on the paper's kind of instance
+    Cost: in pulls, a fifth to a sixteenth of GOLD's on the paper's kind of instance
     (`make verify`). In time, O(n) for each step of a round's plan, in compiled code.
 
     Example:
