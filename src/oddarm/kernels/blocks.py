@@ -394,23 +394,25 @@ def certify(
     means: Any,
     counts: Any,
     by_mean: Any,
-    ends: tuple[int, int, int, int],
+    begin: int,
+    at: int,
+    to: int,
+    end: int,
     gap: float,
     pairs: Any,
+    alone: bool,
     factors: Any,
 ) -> None:
-    """Raise factors until some arms end below others by `gap`, at the least cost.
+    """Raise factors until by_mean[begin:at] end below by_mean[to:end] by `gap`, at the least cost.
 
-    With ends (a, b, c, d) these are by_mean[a:b] and by_mean[c:d]. By the intervals of single arms
-    if `pairs` is empty; else by the evidence of pairs, with pairs[arm] the evidence at which its
-    own interval ends, then the error probability of pairs, and by what factor to raise the
-    evidence that they seem to need.
+    By the intervals of single arms if these are to tell it `alone` or `pairs` is empty; else by
+    the evidence of pairs, with pairs[arm] the evidence at which its own interval ends, then the
+    error probability of pairs, and by what factor to raise the evidence that they seem to need.
     """
     n = len(low)
-    begin, at, to, end = ends
     below, above = means[by_mean[at - 1]], means[by_mean[to]]
     room = above - below - gap
-    alone = len(pairs) == 0
+    alone = alone or len(pairs) == 0
     order, level = 0.0, 0.0
     if not alone:
         order = pairs[n + 1] * level_of_order(n, pairs[n])
@@ -636,7 +638,7 @@ def plan_cuts(
     """
     n = len(low)
     for at in cuts:
-        certify(low, high, means, counts, by_mean, (0, at, at, n), gap, pairs, factors)
+        certify(low, high, means, counts, by_mean, 0, at, at, n, gap, pairs, False, factors)
     for k in range(len(windows)):
         if not planned_pulls(counts, factors) < budget:
             return np.inf
@@ -647,9 +649,9 @@ def plan_cuts(
         while stop < n and not declared[by_mean[stop]]:
             stop += 1
         wide = level * (end - begin)
-        how = pairs if end - begin == 1 else pairs[:0]
         ends = (start, begin + 1, end, stop)
-        certify(low, high, means, counts, by_mean, ends, wide, how, factors)
+        alone = end - begin > 1
+        certify(low, high, means, counts, by_mean, *ends, wide, pairs, alone, factors)
     member = np.zeros(n, np.bool_)
     for k in range(first, last):
         member[by_mean[k]] = True

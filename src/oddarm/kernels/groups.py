@@ -141,7 +141,7 @@ def _confirm(
         factors[arm] = 1.0
     for k in range(1, n):
         if member[by_mean[k]] != member[by_mean[k - 1]]:
-            certify(low, high, means, counts, by_mean, (0, k, k, n), gap, pairs, factors)
+            certify(low, high, means, counts, by_mean, 0, k, k, n, gap, pairs, False, factors)
     cost = planned_pulls(counts, factors)
     now_low, now_high, wanted = np.empty(n), np.empty(n), np.empty(n)
     keys = np.empty(n)
@@ -192,7 +192,7 @@ def _refute(
     n = len(low)
     for arm in range(n):
         factors[arm] = 1.0
-    certify(low, high, means, counts, by_mean, (0, place, place, n), inside, pairs, factors)
+    certify(low, high, means, counts, by_mean, 0, place, place, n, inside, pairs, False, factors)
     best, chosen, split = np.inf, -1, 0.5
     for k in range(1, n):
         one, two = by_mean[k - 1], by_mean[k]
