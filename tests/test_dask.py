@@ -55,7 +55,7 @@ def test_same_answer_as_serial(client):
 
     # Two calls that look the same are two calls, not one that is remembered.
     drawn = oddarm.find(
-        FunctionSource(lambda arm: os.urandom(1)[0] / 255, NAMES, rewards=(0, 1)),  # noqa: ARG005
+        FunctionSource(lambda arm: int.from_bytes(os.urandom(6)) / 2**48, NAMES, rewards=(0, 1)),  # noqa: ARG005
         executor=client.get_executor(),
         max_pulls=60,
     )
