@@ -81,3 +81,22 @@ def test_accepts_what_counts_as_a_number():
     model = rewards.Bernoulli()
     assert model.check(True).tolist() == [1.0]
     assert model.check(np.array([[0, 1], [1, 1]])).tolist() == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [rewards.Bernoulli(), rewards.Bounded(minimum=-1, maximum=2), rewards.SubGaussian(scale=1)],
+)
+@pytest.mark.parametrize("odd", [None, math.nan, math.inf, -math.inf, 0.5, 3, -1.5, 10**400])
+def test_what_is_allowed_at_once_passes_the_check(model, odd):
+    """`allow` says yes only where `check` does, wherever the odd one stands."""
+    for place in range(3):
+        values = [0, 1.0, 1]
+        if odd is not None:
+            values[place] = odd
+        try:
+            model.check(values)
+        except OddarmError:
+            assert not model.allow(values)
+        else:
+            assert model.allow(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from oddarm.errors import ParameterError, RewardError
 __all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
 
 Floats = NDArray[np.float64]
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,17 @@ class Rewards:
 
     def allows(self, reward: float) -> bool:
         """Return whether one number may be a reward; quicker than `check`, and says no more."""
-        return math.isfinite(reward) and self.low <= reward <= self.high
+        return -LARGEST <= reward <= LARGEST and self.low <= reward <= self.high
+
+    def allow(self, rewards: Sequence[float]) -> bool:
+        """Return whether some numbers may be rewards; if that is not plain, `check` says more."""
+        return all(map(self.allows, rewards))
 
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         try:
             values = np.asarray(rewards, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise RewardError(f"reward {rewards!r}, must be a number.") from None
         if self._fit(values):
             return values
@@ -94,6 +100,9 @@ class Rewards:
         return {"kind": self.kind, "pools": None if self.pools is None else list(self.pools)}
 
 
+ZERO_ONE = frozenset((0.0, 1.0))
+
+
 @dataclass(frozen=True)
 class Bernoulli(Rewards):
     """Rewards that are 0 or 1."""
@@ -113,6 +122,10 @@ class Bernoulli(Rewards):
     def allows(self, reward: float) -> bool:
         """Return whether a number is 0 or 1."""
         return reward == 0 or reward == 1
+
+    def allow(self, rewards: Sequence[float]) -> bool:
+        """Return whether all are 0 or 1."""
+        return ZERO_ONE.issuperset(rewards)
 
     def _fit(self, values: Floats) -> bool:
         return bool(((values == 0) | (values == 1)).all())

@@ -204,6 +204,8 @@ class Search:
             index = self._index_of(arm)
         plain = type(reward) is int or type(reward) is float
         if plain and self._live is None and self.rewards.allows(reward):  # type: ignore[arg-type]
+            if decided:
+                run.unsettle()
             tally.add_one(index, reward)  # type: ignore[arg-type]
             if not decided:
                 run.update(index)
@@ -211,6 +213,8 @@ class Search:
         values = self.rewards.check(reward)
         if len(values) == 0 or index in self._aside:
             return
+        if decided or len(values) > 1:
+            run.unsettle()
         tally.add(index, values)
         place = index
         if self._live is not None:
@@ -250,6 +254,7 @@ class Search:
             raise UnknownArmError(f"arm {bad}, must be a whole number from 0 to {self.n - 1}.")
         index = index.astype(np.intp, copy=False)
         decided = self.done
+        self.run.unsettle()
         if self._live is None:
             self.tally.add_many(index, values)
             if not decided:

@@ -1,6 +1,7 @@
 """GOLD against a literal rendering of Algorithm 1, and its behaviour off the beaten path."""
 
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -224,24 +225,62 @@ def test_refuses_what_it_cannot_do(options, words):
         oddarm.Search(20, "gold", **options)
 
 
+@pytest.mark.parametrize("rewards", [oddarm.rewards.Bernoulli(), (-2, 3)])
 @pytest.mark.parametrize("seed", range(3))
-def test_in_turn_as_out_of_turn(seed):
-    """The short cut for arms pulled in turn cuts the edges that a look at every edge cuts.
+def test_in_turn_as_out_of_turn(seed, rewards):
+    """The short cuts for arms pulled in turn cut the edges that a look at every edge cuts.
 
-    Some rewards come twice, and some come late, of arms that are out of play.
+    Some rewards come twice, some several at once, and some late, of arms that are out of play.
     """
     rng = np.random.default_rng(seed)
+    low, high = rewards if isinstance(rewards, tuple) else (0, 1)
     means = np.append(np.linspace(0.1, 0.3, 8), [0.75, 0.95])
-    quick, thorough = (oddarm.Search(10, "gold", max_outliers=2) for _ in range(2))
+    quick, thorough = (oddarm.Search(10, "gold", rewards=rewards, max_outliers=2) for _ in range(2))
     while not quick.done and quick.pulls < 20_000:
         arms = quick.ask(1) * (2 if rng.random() < 0.001 else 1)
         if rng.random() < 0.01:
             arms += quick.declared()
         assert thorough.ask(1) == arms[:1]
         for arm in arms:
-            reward = float(rng.random() < means[arm])
+            several = int(rng.integers(2, 40)) if rng.random() < 0.0005 else 1
+            drawn = low + (high - low) * (rng.random(several) < means[arm])
+            reward = drawn if several > 1 else float(drawn[0])
             quick.tell(arm, reward)
             thorough.run.unsettle()
             thorough.tell(arm, reward)
     assert len(quick.declared()) == 2
     assert quick.to_dict() == thorough.to_dict()
+
+
+def test_no_look_for_many_rounds():
+    """While no reward could cut an edge, GOLD looks at nothing, and is up to date when asked."""
+    search, rng = oddarm.Search(10, "gold", max_outliers=2), random.Random(0)
+    looks, quiet = [], 0
+    for _ in range(4000):
+        (arm,) = search.ask(1)
+        search.tell(arm, int(rng.random() < 0.3 + 0.02 * arm))
+        quiet += search.run._quiet > 0
+        if search.pulls % 531 == 0:
+            copy = oddarm.Search.from_dict(search.to_dict())
+            looks.append(copy.run.judged - copy.tally.counts)
+    assert quiet > 2000
+    assert all((look == 0).all() for look in looks)
+
+
+def test_late_rewards_after_the_budget_judge_nothing():
+    """What is told once the budget is used up leaves the run as it was, whoever looked at it."""
+    rng = random.Random(2)
+    seen, unseen = (oddarm.Search(10, "gold", max_outliers=2, max_pulls=2005) for _ in range(2))
+    while not seen.done:
+        (arm,) = seen.ask(1)
+        assert unseen.ask(1) == [arm]
+        reward = int(rng.random() < 0.3 + 0.02 * arm)
+        seen.tell(arm, reward)
+        unseen.tell(arm, reward)
+        if seen.pulls == 2002:
+            seen.to_dict()
+    assert unseen.run._quiet
+    for arm in [*range(10), *range(10), 3, 3, 3]:
+        seen.tell(arm, 1)
+        unseen.tell(arm, 1)
+    assert seen.to_dict() == unseen.to_dict()

@@ -44,6 +44,7 @@ SAFE = 1.0 - 1e-12
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: arms pulled in turn."""
+    run.unsettle()
     counts = run.tally.counts
     if not arms.zero_one or not run.in_turn or (arms.drawn != counts).any():
         return False
@@ -61,6 +62,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.update(run.setting.n - 1)
     if run.graph is None or run.fresh or run.verdict != "running":
         return
+    run.unsettle()
     kind, r, level = AGRESTI, 0.0, 0.0
     if isinstance(run.radius, NormalMixture):
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
@@ -88,7 +90,6 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     run.position = int(position)
     tally.pulls = int(pulls)
     arms.drawn[:] = tally.counts
-    run.unsettle()
     if kind == PER_PULL:
         run.judged[:] = tally.counts
     if over:

@@ -18,6 +18,9 @@ from oddarm.strategies.sweeps import SweepRun
 
 __all__ = ["Gold", "GoldRun"]
 
+FEWEST_QUIET = 4
+"""How many rounds without a look are worth finding them."""
+
 
 @dataclass(frozen=True)
 class Gold(Strategy):
@@ -86,11 +89,17 @@ class GoldRun(SweepRun):
         self.judged: NDArray[np.int64] = np.zeros(n, dtype=np.int64)  # pulls that set the radius
         self.beta: Floats = np.full(n, math.inf)
         self._behind = 0  # arms that have yet to be pulled in a round of which stock was taken
+        self._quiet = 0  # pulls up to which no reward of any arm can cut an edge; 0 if not known
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
+        counts, totals = self.tally.cells
+        if counts[arm] <= self._quiet:
+            return
+        if self._quiet:
+            self._wake(arm)
+            return
         if self._behind:
-            counts, totals = self.tally.cells
             pulls = self._level_now + 1
             if counts[arm] == pulls:
                 self._next_in_turn(arm, pulls, totals[arm] / pulls)
@@ -172,21 +181,28 @@ class GoldRun(SweepRun):
         """Note what the edges hang on while `arms` arms, pulled `level` times, are pulled in turn.
 
         No edge of an arm can break while its mean is near enough to the extremes of its
-        neighbours', give or take how far an arm has moved in the round.
+        neighbours', give or take how far an arm has moved in the round. Where none can for rounds
+        to come, nothing is looked at in these.
         """
         assert self.graph is not None
         n, edges = self.setting.n, self.graph.edges
         means = self.tally.totals / self.tally.counts
         self._means = means.tolist()
         top, bottom = max(self._means), min(self._means)
-        self._level_now, self._beta_next = level, self._radius(level + 1)
         if edges.all():  # all are neighbours of all
+            self._quiet = self._quiet_after(level, top - bottom)
+            if self._quiet:
+                return
             self._top, self._bottom = [top] * n, [bottom] * n
         else:
-            self._top = np.where(edges, means, -np.inf).max(axis=1).tolist()
-            self._bottom = np.where(edges, means, np.inf).min(axis=1).tolist()
-            for i in np.flatnonzero(self.stage).tolist():
-                self._top[i] = math.inf
+            tops = np.where(edges, means, -np.inf).max(axis=1)
+            bottoms = np.where(edges, means, np.inf).min(axis=1)
+            in_play = self.stage == 0
+            self._quiet = self._quiet_after(level, float((tops - bottoms)[in_play].max()))
+            if self._quiet:
+                return
+            self._top, self._bottom = np.where(in_play, tops, np.inf).tolist(), bottoms.tolist()
+        self._level_now, self._beta_next = level, self._radius(level + 1)
         self._moved = 0.0
         room = 2 * self.b * self._beta_next
         self._room = room - 1e-12 * max(room, top, -bottom)  # for the rounding
@@ -194,12 +210,51 @@ class GoldRun(SweepRun):
         self._cells: tuple[Any, Any] = self.judged.data, self.beta.data
         self._arms = self._behind = arms
 
+    def _quiet_after(self, level: int, apart: float) -> int:
+        """Return up to how many pulls of an arm nothing need be looked at; 0 if that is soon.
+
+        From `level` pulls to m, a mean moves by at most 1 - level/m of the way to an end of the
+        range, so two that are at most `apart` get no further apart than that leaves them.
+
+        Args:
+            level: The pulls of the arms in play, one of which may have had one more.
+            apart: How far apart two neighbours are at most.
+        """
+        rewards = self.setting.rewards
+        rounding = 1e-9 * max(abs(rewards.low), abs(rewards.high))
+        ahead, quiet = FEWEST_QUIET, 0
+        while True:
+            pulls = level + ahead
+            furthest = apart + (rewards.high - rewards.low - apart) * ahead / pulls
+            if not furthest < 2 * self.b * self._radius(pulls) - rounding:
+                return quiet
+            quiet = pulls - 1  # the reward that shows that it is over is harmless too
+            ahead *= 2
+
+    def _wake(self, arm: int) -> None:
+        """Go on after rounds without a look, one pull of `arm` past them."""
+        level = self._quiet
+        self.unsettle()
+        counts = self.tally.counts[self.stage == 0]
+        if not self.stage[arm] and counts.sum() == level * len(counts) + 1:
+            self._begin_round(level, len(counts))
+            if self._behind:
+                self._behind -= 1
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_behind": 0}  # a copy takes stock anew
+        self.unsettle()
+        return super().__getstate__()  # a copy takes stock anew
 
     def unsettle(self) -> None:
-        """Take note that arrays were changed from outside."""
+        """Bring all up to date, and take stock anew: counts are about to change, or changed."""
         self._behind = 0
+        if not self._quiet:
+            return
+        self._quiet = 0
+        in_play = self.stage == 0
+        counts = self.tally.counts[in_play]
+        self.judged[in_play] = np.minimum(counts, counts.min() + 1)
+        self.beta[in_play] = self._radii(self.judged[in_play])
 
     def _next_in_turn(self, arm: int, pulls: int, mean: float) -> None:
         """Judge an arm that had its one pull of the round."""
@@ -292,6 +347,7 @@ class GoldRun(SweepRun):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""
+        self.unsettle()
         graph = None if self.graph is None else self.graph.to_dict()
         return {**super().to_dict(), "graph": graph}
 
@@ -300,4 +356,4 @@ class GoldRun(SweepRun):
         super().restore(values)
         graph = values["graph"]
         self.graph = None if graph is None else NeighbourGraph.from_dict(graph)
-        self._behind = 0
+        self._behind = self._quiet = 0
