@@ -89,10 +89,10 @@ def at_once(report: Report) -> None:
 
     ratio, _ = median_ratio(lambda: [spin(50_000_000) for _ in range(4)], spin_at_once, 3, seconds)
     report.add("a loop without the lock: in turn / at once", ratio, note="2 idle cores: 2")
-    for strategy, n, runs in (("gold", 100, 40), ("adaptive", 100, 8), ("adaptive", 20, 40)):
+    for strategy, n, runs in (("gold", 100, 250), ("adaptive", 100, 24), ("adaptive", 20, 200)):
         means = oddarm.datasets.synthetic("upper", n, 2.5, seed=1).means
         options = {"epsilon": 2.5, "bound": "paper" if strategy == "gold" else "anytime"}
-        oddarm.simulate(means, strategy, **options)
+        oddarm.simulate(means, strategy, runs=runs, **options)  # starts the processes
         ratio, _ = median_ratio(
             lambda: [
                 oddarm.simulate(means, strategy, seed=k, **options)  # noqa: B023

@@ -1,10 +1,14 @@
 """Simulated searches."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import oddarm
 from oddarm import OddarmError
+from oddarm.simulation import _drive
 from oddarm.sources import SimulatedArms
 from oddarm.sources.simulated import streams, uniforms
 
@@ -26,6 +30,39 @@ def test_runs_use_consecutive_seeds():
     assert [r.to_dict() for r in many] == [r.to_dict() for r in single]
     with pytest.raises(OddarmError, match="runs == 0"):
         oddarm.simulate(MEANS, max_outliers=1, runs=0)
+
+
+def test_many_runs_share_the_cores(monkeypatch):
+    """Runs in processes of their own give what they give in turn, in the order of the seeds."""
+    in_turn = [oddarm.simulate(MEANS, max_outliers=1, seed=k).to_dict() for k in range(5)]
+    monkeypatch.setattr("oddarm.simulation.WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr("oddarm.simulation._drive", _forbidden_after(2))
+    shared = oddarm.simulate(MEANS, max_outliers=1, runs=5)
+    assert [result.to_dict() for result in shared] == in_turn
+
+
+def test_a_script_without_a_guard_can_share_the_cores(tmp_path):
+    """What a user types at the top of a file runs once, with processes too."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import oddarm, oddarm.simulation\n"
+        "oddarm.simulation.WORTH_PROCESSES = 0.0\n"
+        "print(len(oddarm.simulate([0.1, 0.12, 0.14, 0.16, 0.9], max_outliers=1, runs=4)))\n"
+    )
+    done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("4\n", "")
+
+
+def _forbidden_after(count):
+    """Return how a search is driven, for so many calls in this process."""
+    calls = []
+
+    def drive(*arguments):
+        calls.append(arguments)
+        assert len(calls) <= count, "ran in this process"
+        return _drive(*arguments)
+
+    return drive
 
 
 def test_progress_is_told():
@@ -121,3 +158,14 @@ def test_find_calls_the_function():
     result = oddarm.find(pull, ["a", "b", "c", "odd"], max_outliers=1)
     assert result.outliers == ["odd"]
     assert result.pulls == len(calls)
+
+
+@pytest.mark.parametrize("worth", [0.0, 1e9])
+def test_each_run_is_reported_once(monkeypatch, worth):
+    """Whether runs share the cores or not, each result is handed over when it is there."""
+    monkeypatch.setattr("oddarm.simulation.WORTH_PROCESSES", worth)
+    seen = []
+    results = oddarm.simulate(MEANS, max_outliers=1, runs=6, finished=seen.append)
+    assert len(seen) == 6
+    assert sorted(r.provenance["seed"] for r in seen) == list(range(6))
+    assert [r.provenance["seed"] for r in results] == list(range(6))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import as_completed
 from importlib import import_module
+from multiprocessing import current_process
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = ["simulate"]
 
 CHUNK = 1_000_000
 """Pulls between two looks at the clock, in the compiled path."""
+WORTH_PROCESSES = 4.0
+"""Seconds that the runs must take in turn before processes are started to share them."""
 
 
 @overload
@@ -31,6 +34,7 @@ def simulate(
     seed: int = ...,
     runs: None = ...,
     progress: Callable[[Search], object] | None = ...,
+    finished: Callable[[Result], object] | None = ...,
     shape: Literal["bernoulli"] | None = ...,
     **options: Any,
 ) -> Result: ...
@@ -44,6 +48,7 @@ def simulate(
     seed: int = ...,
     runs: int,
     progress: Callable[[Search], object] | None = ...,
+    finished: Callable[[Result], object] | None = ...,
     shape: Literal["bernoulli"] | None = ...,
     **options: Any,
 ) -> list[Result]: ...
@@ -56,6 +61,7 @@ def simulate(
     seed: int = 0,
     runs: int | None = None,
     progress: Callable[[Search], object] | None = None,
+    finished: Callable[[Result], object] | None = None,
     shape: Literal["bernoulli"] | None = None,
     **options: Any,
 ) -> Result | list[Result]:
@@ -69,8 +75,10 @@ def simulate(
         means: The means, as a sequence or as a mapping from arm to mean.
         strategy: As for `Search`.
         seed: Any whole number ≥ 0; run k uses seed + k.
-        runs: How many runs; None for one. They share the cores, unless there is a `progress`.
+        runs: How many runs; None for one. If they take more than some seconds, they share the
+            cores, in processes of their own, unless there is a `progress`.
         progress: Called with the search now and then.
+        finished: Called with the result of each run, when it is over.
         shape: "bernoulli" to draw 0/1 rewards whatever the declared model is.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
 
@@ -84,20 +92,53 @@ def simulate(
         >>> [r.outliers for r in simulate([0.2, 0.25, 0.3, 0.9], max_outliers=1, runs=3)]
         [[3], [3], [3]]
     """
-    if runs is None:
-        return _simulate(means, strategy, seed, progress, shape, options)
-    if runs < 1:
-        raise ParameterError(f"runs == {runs!r}, must be >= 1.")
 
     def run(k: int) -> Result:
         return _simulate(means, strategy, seed + k, progress, shape, options)
 
-    first = run(0)  # compiles what is to be compiled
-    if runs == 1 or progress is not None:
-        return [first, *map(run, range(1, runs))]
-    # Compiled loops let other threads run; the results come in the order of the seeds.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [first, *pool.map(run, range(1, runs))]
+    def told(result: Result) -> Result:
+        if finished is not None:
+            finished(result)
+        return result
+
+    if runs is None:
+        return told(run(0))
+    if runs < 1:
+        raise ParameterError(f"runs == {runs!r}, must be >= 1.")
+    results = [told(run(0))]  # compiles what is to be compiled
+    start = time.perf_counter()
+    results += [told(run(k)) for k in range(1, min(runs, 2))]
+    ahead = (time.perf_counter() - start) * (runs - len(results))
+    others = range(len(results), runs)
+    if progress is not None or ahead < WORTH_PROCESSES or current_process().daemon:
+        return [*results, *(told(run(k)) for k in others)]
+    return [*results, *_share(run, others, told)]
+
+
+def _share(
+    run: Callable[[int], Result], seeds: range, told: Callable[[Result], object]
+) -> list[Result]:
+    """Run all in processes, as many as there are cores; the results come in the order given."""
+    from loky import cpu_count, get_reusable_executor
+
+    cores = cpu_count()
+    turns = min(len(seeds), 8 * cores)  # runs differ in length: eight turns for each core
+    pool = get_reusable_executor(cores)
+    parts = [pool.submit(_in_turn, run, seeds[k::turns]) for k in range(turns)]
+    results: dict[int, Result] = {}
+    try:
+        for part in as_completed(parts):
+            for k, result in part.result().items():
+                results[k] = result
+                told(result)
+    except BaseException:  # Ctrl-C, or a run that failed: the others are not waited for
+        pool.shutdown(kill_workers=True)
+        raise
+    return [results[k] for k in seeds]
+
+
+def _in_turn(run: Callable[[int], Result], seeds: range) -> dict[int, Result]:
+    return {k: run(k) for k in seeds}
 
 
 def _simulate(

@@ -70,12 +70,12 @@ def simulate(
     from oddarm.cli.progress import PullProgress
 
     with PullProgress(runs) as progress:
-        results = []
-        for k in range(runs):
-            results.append(
-                oddarm.simulate(known, strategy, seed=seed + k, progress=progress, **options)
+        if runs == 1:
+            results = [oddarm.simulate(known, strategy, seed=seed, progress=progress, **options)]
+        else:
+            results = oddarm.simulate(
+                known, strategy, seed=seed, runs=runs, finished=progress.ended, **options
             )
-            progress.finished(k + 1)
     if plot is not None:
         results[0].plot(plot)
     if as_json:
