@@ -46,6 +46,8 @@ class Cover:
         Intervals may only have shrunk since the cover was made. Arms that do not count have all
         numbers as their interval.
         """
+        if low.max() <= high.min():  # all have a point in common
+            return True
         begin, end = self.ends(low, high)
         if not (begin <= end).all():
             return False

@@ -11,7 +11,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from oddarm.progress import Shown
+from oddarm.progress import Doing, Shown
+from oddarm.result import Result
 from oddarm.search import Search
 
 __all__ = ["PullProgress", "SweepProgress"]
@@ -27,7 +28,7 @@ class PullProgress(Shown):
     def __init__(self, runs: int = 1) -> None:
         super().__init__(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            Doing(),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[pulls]:,} pulls"),
             TimeElapsedColumn(),
@@ -35,6 +36,7 @@ class PullProgress(Shown):
         self._runs = runs
         self._earlier = 0
         self._latest = 0
+        self._ended = 0
         self._task = self._bar.add_task("searching", total=runs if runs > 1 else None, pulls=0)
 
     def __call__(self, search: Search) -> None:
@@ -44,6 +46,13 @@ class PullProgress(Shown):
         if self._runs == 1 and search.max_pulls is not None:
             self._bar.update(self._task, total=search.max_pulls, completed=search.pulls)
         self._bar.update(self._task, pulls=self._earlier + self._latest)
+
+    def ended(self, result: Result) -> None:
+        """Note that one of several runs is over, be it in another process."""
+        self._latest = result.pulls
+        self._ended += 1
+        self.finished(self._ended)
+        self._bar.update(self._task, pulls=self._earlier)
 
     def finished(self, runs: int) -> None:
         """Note that a run is over."""

@@ -15,6 +15,7 @@ from oddarm.kernels.compiling import kernel
 from oddarm.kernels.pairs import level_of_gap, level_of_order
 
 __all__ = [
+    "BEGIN",
     "BOLD",
     "beside",
     "best_block",
@@ -37,6 +38,8 @@ BOLD = 1.25
 """The least factor by which a plan raises an arm's pulls: timid steps make endless plans."""
 SPLITS = 12
 """Into how many parts the room beside a gap is divided to find the cheapest split."""
+BEGIN: Any = np.int64(0)
+"""The first place: for a plain 0 a kernel that is given other places too is compiled again."""
 INSET = 0.01
 """How far inside a gap, in parts of its length, an arm must lie to fill it."""
 
@@ -400,19 +403,18 @@ def certify(
     end: int,
     gap: float,
     pairs: Any,
-    alone: bool,
     factors: Any,
 ) -> None:
     """Raise factors until by_mean[begin:at] end below by_mean[to:end] by `gap`, at the least cost.
 
-    By the intervals of single arms if these are to tell it `alone` or `pairs` is empty; else by
+    By the intervals of single arms if there are arms in between or `pairs` is empty; else by
     the evidence of pairs, with pairs[arm] the evidence at which its own interval ends, then the
     error probability of pairs, and by what factor to raise the evidence that they seem to need.
     """
     n = len(low)
     below, above = means[by_mean[at - 1]], means[by_mean[to]]
     room = above - below - gap
-    alone = alone or len(pairs) == 0
+    alone = to > at or len(pairs) == 0
     order, level = 0.0, 0.0
     if not alone:
         order = pairs[n + 1] * level_of_order(n, pairs[n])
@@ -638,7 +640,7 @@ def plan_cuts(
     """
     n = len(low)
     for at in cuts:
-        certify(low, high, means, counts, by_mean, 0, at, at, n, gap, pairs, False, factors)
+        certify(low, high, means, counts, by_mean, BEGIN, at, at, n, gap, pairs, factors)
     for k in range(len(windows)):
         if not planned_pulls(counts, factors) < budget:
             return np.inf
@@ -650,8 +652,7 @@ def plan_cuts(
             stop += 1
         wide = level * (end - begin)
         ends = (start, begin + 1, end, stop)
-        alone = end - begin > 1
-        certify(low, high, means, counts, by_mean, *ends, wide, pairs, alone, factors)
+        certify(low, high, means, counts, by_mean, *ends, wide, pairs, factors)
     member = np.zeros(n, np.bool_)
     for k in range(first, last):
         member[by_mean[k]] = True

@@ -7,11 +7,12 @@ saves a check each; no kernel divides whole numbers by zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from numba import njit
+from numba.core import event
 
-__all__ = ["OPTIONS", "kernel"]
+__all__ = ["OPTIONS", "CompileWatch", "kernel"]
 
 OPTIONS: dict[str, Any] = {
     "cache": True,
@@ -27,3 +28,27 @@ def kernel(function: Kernel) -> Kernel:
     """Return the function compiled; that happens when it is first called, or is read from disk."""
     compiled: Kernel = njit(**OPTIONS)(function)
     return compiled
+
+
+class CompileWatch(event.Listener):
+    """Knows, while its block runs, whether a kernel is being compiled."""
+
+    def __init__(self) -> None:
+        self.compiling = 0  # a kernel within another counts too
+
+    def on_start(self, event: Any) -> None:
+        """Take note that a compilation begins."""
+        del event
+        self.compiling += 1
+
+    def on_end(self, event: Any) -> None:
+        """Take note that it is over."""
+        del event
+        self.compiling -= 1
+
+    def __enter__(self) -> Self:
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from oddarm.kernels.blocks import (
+    BEGIN,
     BOLD,
     certify,
     cheapest_filler,
@@ -141,7 +142,7 @@ def _confirm(
         factors[arm] = 1.0
     for k in range(1, n):
         if member[by_mean[k]] != member[by_mean[k - 1]]:
-            certify(low, high, means, counts, by_mean, 0, k, k, n, gap, pairs, False, factors)
+            certify(low, high, means, counts, by_mean, BEGIN, k, k, n, gap, pairs, factors)
     cost = planned_pulls(counts, factors)
     now_low, now_high, wanted = np.empty(n), np.empty(n), np.empty(n)
     keys = np.empty(n)
@@ -192,7 +193,7 @@ def _refute(
     n = len(low)
     for arm in range(n):
         factors[arm] = 1.0
-    certify(low, high, means, counts, by_mean, 0, place, place, n, inside, pairs, False, factors)
+    certify(low, high, means, counts, by_mean, BEGIN, place, place, n, inside, pairs, factors)
     best, chosen, split = np.inf, -1, 0.5
     for k in range(1, n):
         one, two = by_mean[k - 1], by_mean[k]
@@ -243,7 +244,7 @@ def plan_group(
         How many more pulls that takes if every estimate is right; infinite if it cannot be told.
     """
     n = len(low)
-    apart, inside, place = np.inf, 0.0, -1
+    apart, inside, place = np.inf, 0.0, BEGIN
     for k in range(1, n):
         gap = means[by_mean[k]] - means[by_mean[k - 1]]
         if member[by_mean[k]] != member[by_mean[k - 1]]:
