@@ -218,7 +218,7 @@ def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
     return [{"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in ask]} for ask in asks]
 
 
-def service(rounds: int = 7) -> None:
+def service(rounds: int = 15) -> None:
     """Compare tells with an endpoint that echoes them, and report how long an ask takes."""
     with (
         tempfile.TemporaryDirectory() as folder,

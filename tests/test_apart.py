@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.apart import certain_gaps, communities
+from oddarm.apart import certain_gaps, communities, gaps_around_outliers
 from oddarm.strategies.base import Certificate
 
 
@@ -45,6 +45,31 @@ def test_the_wider_of_two_is_told(result):
     """A certificate that tells less than the intervals changes nothing."""
     before = certain_gaps(result)
     assert certain_gaps(replace(result, certificates=[certificate((3,), 0.1)])) == before
+
+
+def test_the_wider_of_two_certificates_counts(result):
+    """Of two certificates that tell of one place, in either order, the wider gap is taken."""
+    both = [certificate((3,), 0.32), certificate((1, 3), 0.31)]
+    for certificates in (both, both[::-1]):
+        gaps = certain_gaps(replace(result, certificates=certificates))
+        assert [(gap.below, gap.width) for gap in gaps] == [(2, 0.31), (3, 0.32)]
+
+
+def test_gaps_around_outliers(result):
+    """Gaps between outliers and others are told from those among outliers or among others."""
+    result = replace(result, certificates=[certificate((0,), 0.05), certificate((1, 3), 0.1)])
+    gaps, community = certain_gaps(result), communities(result)
+    assert community.tolist() == [0, 2, 1, 3]
+
+    def below(*outliers):
+        outlier = np.isin(np.arange(4), outliers)
+        return [gap.below for gap in gaps_around_outliers(gaps, community, outlier)]
+
+    assert below() == below(0, 1, 2, 3) == []
+    assert below(3) == [3]
+    assert below(1, 3) == [2]
+    assert below(0, 3) == [1, 3]
+    assert below(1) == [2, 3]
 
 
 def test_arms_set_aside_are_in_no_community(result):

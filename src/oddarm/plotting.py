@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.apart import certain_gaps, communities
+from oddarm.apart import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def plot_intervals(
     order = np.argsort(means, kind="stable")
     statuses = np.array(result.statuses)
     place, top = _places(order, statuses == "outlier")
-    community = communities(result)
-    _shade_gaps(ax, result, community, statuses == "outlier")
+    gaps = certain_gaps(result)
+    community = communities(result, gaps)
+    _shade(ax, gaps_around_outliers(gaps, community, statuses == "outlier"))
 
     size = float(np.clip(400 / n, 1.5, 5.0))
     second = (community % 2 == 1) & (community.max() < MOST_COMMUNITIES)
@@ -108,19 +109,15 @@ def plot_intervals(
     return ax
 
 
-def _shade_gaps(
-    ax: Axes, result: Result, community: NDArray[np.intp], outlier: NDArray[np.bool_]
-) -> None:
-    """Shade the space between a community with outliers and a neighbouring one without."""
-    odd = [bool(outlier[community == k].any()) for k in range(int(community.max()) + 1)]
-    for k, gap in enumerate(certain_gaps(result)):
-        if odd[k] != odd[k + 1]:
-            ax.axvspan(gap.start, gap.stop, color=COLOURS["outlier"], alpha=0.13, lw=0)
-            ax.annotate(
-                f"gap {gap.stop - gap.start:.2g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
-                xycoords=("data", "axes fraction"), textcoords="offset points",
-                ha="center", va="bottom", fontsize=8, color=COLOURS["outlier"],
-            )  # fmt: skip
+def _shade(ax: Axes, gaps: list[Gap]) -> None:
+    """Shade gaps, and say how wide they are."""
+    for gap in gaps:
+        ax.axvspan(gap.start, gap.stop, color=COLOURS["outlier"], alpha=0.13, lw=0)
+        ax.annotate(
+            f"gap {gap.width:.2g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha="center", va="bottom", fontsize=8, color=COLOURS["outlier"],
+        )  # fmt: skip
 
 
 def _places(order: NDArray[np.intp], outlier: NDArray[np.bool_]) -> tuple[Floats, float]:

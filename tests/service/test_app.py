@@ -3,18 +3,20 @@
 import asyncio
 import json
 import logging
+import threading
 
 import pytest
 from fastapi.testclient import TestClient
 
 from oddarm import create_study, open_study
+from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
 from oddarm.service import create_app
 from oddarm.service import studies as studies_module
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
 from oddarm.service.studies import Studies
-from oddarm.store import sqlite
+from oddarm.store import Study, sqlite
 from oddarm.store.database import open_database
 
 ARMS = ["ams", "fra", "lhr", "gru"]
@@ -425,6 +427,38 @@ def test_requests_that_wait_share_a_transaction(storage):
     assert "reward 5.0, must be 0 or 1" in str(bad)
     assert info.pulls == 39
     assert info.revision <= 3
+
+
+def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
+    """Requests that come while a study is read from the database share it, whoever gives up."""
+    create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
+    opened, going = [], threading.Event()
+
+    def slowly(database, name):
+        opened.append(name)
+        going.wait()
+        return Study(database, name)
+
+    monkeypatch.setattr(studies_module, "Study", slowly)
+
+    async def run():
+        studies = Studies(open_database(storage))
+        first, *others = [
+            asyncio.create_task(studies.read(name, Study.info))
+            for name in ("demo", "demo", "demo", "other", "other")
+        ]
+        await asyncio.sleep(0)
+        first.cancel()
+        going.set()
+        outcomes = await asyncio.gather(*others, return_exceptions=True)
+        await studies.read("demo", Study.info)
+        studies.close()
+        return outcomes
+
+    outcomes = asyncio.run(run())
+    assert [info.name for info in outcomes[:2]] == ["demo", "demo"]
+    assert all(isinstance(error, UnknownStudyError) for error in outcomes[2:])
+    assert opened.count("demo") == 1
 
 
 def test_openapi_has_examples(http):

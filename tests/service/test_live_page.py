@@ -6,6 +6,7 @@ import random
 import re
 import statistics
 import threading
+import urllib.request
 from contextlib import contextmanager
 
 import pytest
@@ -100,6 +101,21 @@ class Page:
         """Return the pulls that the page shows."""
         return int(self.text("#facts dd").splitlines()[0].replace(",", ""))
 
+    def gaps(self):
+        """Return how wide the certain gaps of the chart are, as its legend says."""
+        found = re.search("certain, (.+)", self.text("#legend"))
+        return found[1].split(" and ") if found else []
+
+    def shaded(self):
+        """Return from where to where the chart is shaded, as shares of its axis."""
+        first, last, width = self.driver.execute_script(SHADED)
+        left, right = 160, width - 176  # where the axis lies between names and pulls
+        return (first - left) / (right - left), (last - left) / (right - left)
+
+    def certified(self):
+        """Return how wide the gap is at least by the first certificate, as it says."""
+        return self.text(".certificate dd")
+
     def media(self, **features):
         """Have the browser prefer, for instance, dark colours."""
         values = [{"name": name.replace("_", "-"), "value": v} for name, v in features.items()]
@@ -178,12 +194,90 @@ def test_a_study_from_its_making_to_its_end(page, url):
     certificate = page.text(".certificate.confirmed")
     for words in ("Gap, at least", "Rest, at most", "Largest ε confirmed"):
         assert words in certificate
-    assert "gap that is certain" in page.text("#legend")
+    assert page.gaps() == [page.certified()]
     assert page.pulls() == Client(url).info("latency")["pulls"]
     assert "GOLD would take, at most" in page.text("#facts")
     shown = page.find("#facts progress")
     assert int(shown.get_attribute("value")) == page.pulls()
     assert "Pulls per second" not in page.text("#facts")
+    assert page.errors() == []
+
+
+SHADED = """
+const chart = document.getElementById("chart");
+const beneath = chart.height - 36 * devicePixelRatio;  // the last row
+const { data } = chart.getContext("2d").getImageData(0, beneath, chart.width, 1);
+const red = [...Array(chart.width).keys()].filter((x) => data[4 * x] - data[4 * x + 2] > 20);
+const [first, last] = red.length ? [red[0], red.at(-1) + 1] : [0, 0];
+return [first / devicePixelRatio, last / devicePixelRatio, chart.clientWidth];
+"""
+
+
+def test_the_gap_is_the_certificates(page, url):
+    """The chart shades the gap that the certificate tells of, though intervals reach into it."""
+    client = Client(url)
+    client.create("pairs", ["ams", "fra", "lhr", "gru"], max_outliers=1, until="found")
+    page.open(f"{url}/#/study/pairs")
+    for k in range(14):
+        for arm in ("ams", "fra", "lhr", "gru"):
+            client.tell_arm("pairs", arm, [int((k == 9) != (arm == "gru"))], key=f"{arm} {k}")
+    page.wait_for("#summary", "after 56 pulls")
+    with urllib.request.urlopen(f"{url}/studies/pairs/view", timeout=PATIENCE) as answer:
+        view = json.load(answer)
+    least, most = min(view["low"]), max(view["high"])
+    (gap,) = view["gaps"]
+    assert max(view["high"][:3]) > view["low"][3]
+    assert page.gaps() == [page.certified()] == [f"{gap['width']:.3f}"]
+    page.wait(lambda: page.shaded()[0] > 0, "a shaded gap")
+    drawn = [least + share * (most - least) for share in page.shaded()]
+    assert drawn == pytest.approx([gap["from"], gap["to"]], abs=0.005)
+    assert page.errors() == []
+
+
+def test_what_is_in_hand_stays(page, url):
+    """While a study goes on, focus stays where it is and text that is selected stays selected."""
+    client = Client(url)
+    client.create("held", ["ams", "fra", "lhr", "gru"], max_outliers=1, until="found")
+
+    def tell(times):
+        for k in range(times):
+            for arm in ("ams", "fra", "lhr", "gru"):
+                pulls = client.info("held")["pulls"]
+                client.tell_arm("held", arm, [int((k == 9) != (arm == "gru"))], key=str(pulls))
+
+    tell(14)
+    page.open(f"{url}/#/study/held")
+    page.wait_for("#declared", "gru")
+    button = page.find("#declared button")
+    select = "getSelection().selectAllChildren(document.querySelector('#facts dt'))"
+    page.driver.execute_script(f"arguments[0].focus(); {select}", button)
+    tell(4)
+    page.wait(lambda: page.pulls() == 72, "more pulls")
+    assert page.driver.switch_to.active_element == button
+    assert page.driver.execute_script("return String(getSelection())") == "Pulls"
+    assert page.find("#reading").get_attribute("aria-live") == "off"
+    button.send_keys(Keys.ENTER)
+    page.wait_for("#reading", "gru: mean 0.9")
+    assert page.find("#reading").get_attribute("aria-live") == "polite"
+    assert page.errors() == []
+
+
+def test_none_stands_apart(page, url):
+    """A study that ends with none says so in the list and above the chart, and marks no arm."""
+    client = Client(url)
+    client.create("even", ["a", "b", "c"], max_outliers=1, until="found")
+    for k in range(36):
+        for arm, reward in (("a", 0), ("b", k % 2), ("c", 1)):
+            client.tell_arm("even", arm, [reward], key=f"{arm} {k}")
+    page.open(url)
+    page.wait_for("#studies-table", "none stands apart")
+    page.find("#studies-table a[href$=even]").send_keys(Keys.ENTER)
+    page.wait_for("#summary", "None of 3 arms stands apart")
+    assert page.driver.switch_to.active_element.get_attribute("id") == "main"
+    assert "none stands apart" in page.text("#facts")
+    assert "widest gap that is certain, " in page.text("#legend")
+    assert "outlier" not in page.text("#legend")
+    assert page.text("#declared").startswith("No arm was declared.")
     assert page.errors() == []
 
 
@@ -388,6 +482,26 @@ def test_events_that_do_not_come_through(page, url):
         page.open(f"{url}/#/study/polled")
         page.wait_for("#connection", "live, by polling")
         Client(url).tell_arm("polled", "a", [1, 0], key="k")
+        page.wait_for("#summary", "after 2 pulls")
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    assert page.errors() == []
+
+
+def test_a_service_that_is_slow_to_begin(page, url):
+    """Where the first events do not come in time and later ones do, the page follows these."""
+    Client(url).create("slow", ["a", "b", "c"], max_outliers=1)
+    held = """
+        const real = window.fetch;
+        let asked = 0;
+        window.fetch = (path, options) => !path.endsWith("/events") || asked++ ? real(path, options)
+            : new Promise((_, reject) => options.signal.addEventListener("abort", reject));
+    """
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": held})
+    try:
+        page.open(f"{url}/#/study/slow")
+        page.wait(lambda: page.text("#connection") == "live", "events")
+        Client(url).tell_arm("slow", "a", [1, 0], key="k")
         page.wait_for("#summary", "after 2 pulls")
     finally:
         page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)

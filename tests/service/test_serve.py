@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import urllib.request
 from pathlib import Path
 
@@ -202,6 +204,31 @@ def test_watch_on_a_terminal(storage):
                     seen += more
         os.close(ours)
         assert b"separate" in seen
+
+
+def test_watch_on_a_narrow_terminal(storage):
+    """On a terminal of 40 columns no line of the answer is broken but those of its sentence."""
+    import pty
+
+    names = [f"a-very-long-name-of-an-arm-{k}" for k in range(4)]
+    with create_study(storage, "demo", names, strategy="gold", max_outliers=1) as study:
+        while not study.done:
+            study.tell_many({pull.id: int(pull.arm == names[3]) for pull in study.ask(100)})
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (20, 40))
+    command = [sys.executable, "-m", "oddarm", "watch", "demo", "--storage", str(storage)]
+    environment = {name: os.environ[name] for name in os.environ if name != "COLUMNS"}
+    seen = b""
+    with subprocess.Popen(command, stdout=theirs, env={**environment, "TERM": "xterm"}):
+        os.close(theirs)
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 4096):
+                seen += more
+    os.close(ours)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode()).splitlines()
+    assert max(map(len, lines)) <= 40
+    (last,) = [line for line in lines if line.startswith("   1")]
+    assert re.fullmatch(r"   1  a-very-.*…  +\d+  1\.\d+  outlier", last)
 
 
 def test_without_the_extra(storage, monkeypatch):

@@ -75,10 +75,12 @@ def test_one_at_a_time_is_the_sequential_algorithm(storage):
         assert study.search().to_dict() == memory.to_dict()
 
 
+@pytest.mark.parametrize(("events", "seconds"), [(7, 1e9), (10**9, 0.0), (10**9, 1e9)])
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
-def test_opening_replays_to_exactly_the_last_state(storage, strategy, monkeypatch):
+def test_opening_replays_to_exactly_the_last_state(storage, strategy, events, seconds, monkeypatch):
     """At any moment, whoever opens a study finds the very state, with or without a snapshot."""
-    monkeypatch.setattr(replica, "SNAPSHOT_AFTER", 40)
+    monkeypatch.setattr(replica, "SNAPSHOT_AFTER", events)
+    monkeypatch.setattr(replica, "SNAPSHOT_SECONDS", seconds)
     rng, arms = np.random.default_rng(1), SimulatedArms(EASY)
     with started(storage, strategy=strategy, max_pulls=3000) as study:
         late = []

@@ -1,7 +1,9 @@
 """Databases that are locked, full, gone, torn, cut off, old or too new."""
 
 import json
+import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -267,6 +269,55 @@ def test_options_in_a_postgres_url(postgres_database):
         ]
     assert shown == ["mine", "5s", "on"]
     database.close()
+
+
+@pytest.mark.skipif(
+    not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system sets no limit to unanswered data"
+)
+@pytest.mark.parametrize(
+    ("query", "idle", "unanswered"),
+    [("", 5, 15_000), ("?keepalives_idle=60&tcp_user_timeout=90000", 60, 90_000)],
+)
+def test_postgres_that_went_away_without_a_word(postgres_database, query, idle, unanswered):
+    """The system looks after every connection, as often as the URL says or every five seconds."""
+    database = open_database(postgres_database + query)
+    for _ in range(2):
+        with database.transaction() as connection, socket_of(connection) as found:
+            level = socket.IPPROTO_TCP
+            assert found.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            assert found.getsockopt(level, socket.TCP_KEEPIDLE) == idle
+            assert found.getsockopt(level, socket.TCP_KEEPINTVL) == 5
+            assert found.getsockopt(level, socket.TCP_KEEPCNT) == 2
+            assert found.getsockopt(level, socket.TCP_USER_TIMEOUT) == unanswered
+        cut(postgres_database)  # so that the next connection is a new one
+    database.close()
+
+
+def socket_of(connection):
+    """Return the socket of a connection to PostgreSQL, to be closed on its own."""
+    return socket.socket(fileno=os.dup(connection._connection.fileno()))
+
+
+def test_a_connection_that_the_system_gives_up(postgres_database):
+    """A connection given up while idle is replaced; given up in a batch, it undoes the batch."""
+    url = postgres_database
+    with create_study(url, "demo", NAMES, strategy="gold", max_outliers=1) as study:
+        pulls = study.ask(3)
+        with socket_of(study._database._idle[-1]) as given_up:
+            given_up.shutdown(socket.SHUT_RDWR)
+        assert study.tell(pulls[0].id, 1)
+        before = state(study)
+
+        def give_up_in_a_batch():
+            with study.batch() as batch:
+                batch.tell_many({pulls[1].id: 1})
+                with socket_of(batch._connection) as given_up:
+                    given_up.shutdown(socket.SHUT_RDWR)
+
+        with pytest.raises(StoreError, match="cannot be used"):
+            give_up_in_a_batch()
+        assert state(study) == before
+        assert study.tell_many({pull.id: 1 for pull in pulls}) == 2
 
 
 def test_deleted_while_written_in_postgres(postgres_database):

@@ -12,7 +12,9 @@ from oddarm.cli.serve import STORAGE
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
+    from oddarm.result import Result
     from oddarm.store import Study, StudyInfo
 
 __all__ = ["watch"]
@@ -35,9 +37,10 @@ def watch(
     with oddarm.open_study(storage, name) as study:
         if console.is_terminal:
             _live(study, console, interval)
+            console.print(_shown(study.result(), 20, console.width))
         else:
             _lines(study, interval)
-        print(study.result())
+            print(study.result())
 
 
 def _live(study: Study, console: Console, interval: float) -> None:
@@ -49,16 +52,16 @@ def _live(study: Study, console: Console, interval: float) -> None:
         while (info := study.info()).status != "done":
             result = study.result()
             arms = max(1, min(20, console.height - 8))
-            live.update(
-                Group(
-                    Text(_line(info), style="bold"),
-                    Text(result.summary),
-                    Text(),
-                    Text(result.table(arms, width=console.width)),
-                ),
-                refresh=True,
-            )
+            shown = _shown(result, arms, console.width)
+            live.update(Group(Text(_line(info), style="bold"), shown), refresh=True)
             time.sleep(interval)
+
+
+def _shown(result: Result, arms: int, width: int) -> Text:
+    """Return the answer and the leading arms, in lines of a terminal's width."""
+    from rich.text import Text
+
+    return Text(f"{result.summary}\n\n{result.table(arms, width=width)}")
 
 
 def _lines(study: Study, interval: float) -> None:

@@ -18,6 +18,7 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from oddarm._version import __version__
@@ -99,7 +100,13 @@ JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "rew
 CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
 EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
 RESULT = {"verdict": "ranked", "ranking": ["gru", "ams", "fra", "lhr"], "outliers": ["gru"]}
-VIEW = {"name": "latency", "names": ["ams", "fra"], "counts": [30, 30], "means": [0.1, 0.2]}
+VIEW = {
+    "name": "latency",
+    "names": ["ams", "fra", "lhr", "gru"],
+    "counts": [40, 40, 40, 40],
+    "means": [0.1, 0.2, 0.15, 0.9],
+    "gaps": [{"from": 0.48, "to": 0.62, "width": 0.14, "certain": True, "below": 3}],
+}
 
 
 def _shown(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
@@ -169,6 +176,11 @@ def _studies(request: Request) -> Studies:
     return studies
 
 
+def _written(answer: BaseModel) -> Response:
+    """Return an answer as it is; what is returned as a model is checked once more."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
 # Routes are tried in order: what workers call all the time comes first.
 
 
@@ -182,7 +194,7 @@ async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
     if len(rewards) < len(body.tells):  # of a pull told twice the first counts, as in two requests
         rewards.update((row["pull"], row["reward"]) for row in reversed(body.tells))
     told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
-    return Told(told=told)
+    return _written(Told(told=told))  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/ask", responses=WRITE)
@@ -197,7 +209,7 @@ async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
         return Asked.of(pulls, batch.status)
 
     found: Asked = await _studies(request).write(name, action, asks=True)
-    return found
+    return _written(found)  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/data", responses=WRITE)
@@ -272,7 +284,7 @@ async def result(request: Request, name: StudyName) -> dict[str, Any]:
 
 @router.get("/studies/{name}/view", responses=_shown(VIEW))
 async def view(request: Request, name: StudyName) -> dict[str, Any]:
-    """Return all arms as arrays, for a page that draws them."""
+    """Return all arms as arrays, and the certain gaps, for a page that draws them."""
     text = await _studies(request).view(name)
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 

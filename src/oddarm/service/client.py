@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, Literal, TypeVar
 
 from oddarm.errors import ServiceError
@@ -15,6 +15,9 @@ from oddarm.store.batch import LEASE_SECONDS
 from oddarm.store.info import Pull
 
 __all__ = ["Client"]
+
+PIECE = 65536
+"""Bytes of an answer to read at a time."""
 
 T = TypeVar("T")
 
@@ -93,10 +96,9 @@ class Client:
 
     def export(self, name: str, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
         """Yield every reward as a line of text."""
-        with self._open("GET", f"/studies/{name}/export?format={format}") as lines:
+        with self._open("GET", f"/studies/{name}/export?format={format}") as answer:
             try:
-                for line in lines:
-                    yield line.decode()
+                yield from _lines(answer)
             except (OSError, HTTPException) as error:
                 raise self._lost(error) from error
 
@@ -160,7 +162,11 @@ class Client:
             answer: HTTPResponse = urllib.request.urlopen(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             with error:
-                raise ServiceError(_sentence(error), error.code) from None
+                try:
+                    words = error.read()
+                except (OSError, HTTPException) as cut:
+                    raise self._lost(cut) from cut
+            raise ServiceError(_sentence(error, words), error.code) from None
         except (OSError, HTTPException) as error:
             raise self._lost(error) from error
         return answer
@@ -169,8 +175,25 @@ class Client:
         return ServiceError(f"{self.url} does not answer ({error}): is the service running?")
 
 
-def _sentence(error: urllib.error.HTTPError) -> str:
+def _lines(answer: HTTPResponse) -> Iterator[str]:
+    """Yield the lines of an answer; IncompleteRead if it breaks off.
+
+    An HTTPResponse that is iterated over takes a connection that ends between two lines for the
+    end of the answer.
+    """
+    rest = b""
+    while piece := answer.read1(PIECE):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield f"{line.decode()}\n"
+    if answer.length:
+        raise IncompleteRead(rest, answer.length)
+    if rest:
+        yield rest.decode()
+
+
+def _sentence(error: urllib.error.HTTPError, words: bytes) -> str:
     try:
-        return str(json.loads(error.read())["error"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(words)["error"])
+    except (ValueError, KeyError, TypeError):
         return f"the service answered {error.code} {error.reason}."

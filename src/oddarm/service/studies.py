@@ -39,6 +39,7 @@ class Studies:
         self._database = database
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
         self._writers: OrderedDict[str, _Writer] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[_Writer]] = {}
 
     async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run what may block in a thread."""
@@ -75,18 +76,26 @@ class Studies:
         return found
 
     async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
-        known = self._writers.get(name)
-        if known is not None:
-            self._writers.move_to_end(name)
-            try:
+        known, opening = self._writers.get(name), self._opening.get(name)
+        try:
+            if known is not None:
+                self._writers.move_to_end(name)
                 return await use(known)
-            except UnknownStudyError:  # deleted by another process, and perhaps made anew
-                self._writers.pop(name, None)
+            if opening is not None:
+                return await use(await asyncio.shield(opening))
+        except UnknownStudyError:  # deleted by another process, and perhaps made anew
+            self._writers.pop(name, None)
+        opening = self._opening[name] = asyncio.create_task(self._open(name))
+        opening.add_done_callback(lambda _: self._opening.pop(name, None))
+        return await use(await asyncio.shield(opening))  # who gives up leaves it to the others
+
+    async def _open(self, name: str) -> _Writer:
+        """Read a study from the database; a long one takes seconds, and many may wait for it."""
         study = await self.thread(Study, self._database, name)
         writer = self._writers.setdefault(name, _Writer(study, self.thread))
         if len(self._writers) > MOST_OPEN:
             self._writers.popitem(last=False)
-        return await use(writer)
+        return writer
 
     def close(self) -> None:
         """Finish what was begun and let go of the database."""

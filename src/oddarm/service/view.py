@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.apart import certain_gaps, communities
+from oddarm.apart import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.errors import OddarmError
 from oddarm.result import Floats, Result
 from oddarm.search import Search
@@ -27,10 +27,13 @@ def view_json(info: StudyInfo, search: Search) -> str:
         summary: The answer in a sentence or two.
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
-        community: Per arm, a number from 0 upwards along the axis; intervals that overlap, or hang
-            together through others, share it. -1 for an arm that was set aside.
-        gap: The widest gap: from, to, whether it is certain, and how many arms lie below it. Null
-            before every arm was pulled.
+        community: Per arm, a number from 0 upwards along the axis; arms with no certain gap
+            between them share it. -1 for an arm that was set aside.
+        gaps: The certain gaps between the declared arms and the others, upwards along the axis:
+            from, to, width, certain, and how many arms lie below. A width is that of the
+            certificate if the gap is certain by one.
+        gap: The widest gap, certain or, before there is one, between means. Null before every arm
+            was pulled.
         outliers: The declared arms, as indices, in order.
         errors: Why each arm was set aside that was: arm, as index, and error.
         certificates: If the strategy says, what is certain of each set of arms that may be a group:
@@ -43,6 +46,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
     """
     result = search.result()
     index = {name: i for i, name in enumerate(result.names)}
+    gaps = certain_gaps(result)
+    community = communities(result, gaps)
+    outlier = np.array(result.statuses) == "outlier"
     return json.dumps(
         {
             **asdict(info),
@@ -54,8 +60,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "high": _short(result.high),
             "rank": result.rank.tolist(),
             "statuses": list(result.statuses),
-            "community": communities(result).tolist(),
-            "gap": _gap(result),
+            "community": community.tolist(),
+            "gaps": [_drawn(gap) for gap in gaps_around_outliers(gaps, community, outlier)],
+            "gap": _widest(result, gaps),
             "outliers": [index[name] for name in result.outliers],
             "errors": [
                 {"arm": index[name], "error": error} for name, error in result.errors.items()
@@ -90,20 +97,27 @@ def _taken(result: Result) -> NDArray[np.intp]:
     return np.flatnonzero([status != "failed" for status in result.statuses])
 
 
-def _gap(result: Result) -> dict[str, Any] | None:
+def _widest(result: Result, gaps: list[Gap]) -> dict[str, Any] | None:
     """Return the widest certain gap or, before there is one, the widest between means."""
     taken = _taken(result)
     if not result.counts[taken].all():
         return None
-    gaps = certain_gaps(result)
     if gaps:
-        widest = max(gaps, key=lambda gap: gap.stop - gap.start)
-        bottom, top, below = widest.start, widest.stop, widest.below
-    else:
-        means = np.sort(result.means[taken])
-        below = int(np.argmax(np.diff(means))) + 1
-        bottom, top = means[below - 1], means[below]
-    return {"from": float(bottom), "to": float(top), "certain": bool(gaps), "below": below}
+        return _drawn(max(gaps, key=lambda gap: gap.width))
+    means = np.sort(result.means[taken])
+    widths = np.diff(means)
+    place = int(np.argmax(widths))
+    return _drawn(Gap(place + 1, float(means[place]), float(widths[place])), certain=False)
+
+
+def _drawn(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
+    return {
+        "from": gap.start,
+        "to": gap.stop,
+        "width": gap.width,
+        "certain": certain,
+        "below": gap.below,
+    }
 
 
 def _gold(search: Search, result: Result) -> float | None:

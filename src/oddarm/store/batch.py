@@ -19,6 +19,7 @@ from oddarm.store.replica import Replica, Told
 __all__ = ["LEASE_SECONDS", "Batch"]
 
 LEASE_SECONDS = 60.0
+NUMBERS = frozenset((int, float))
 
 
 class Batch:
@@ -66,7 +67,7 @@ class Batch:
         if len(arms) < most:
             asked = None if limit is None else most - len(arms)
             self.advanced = True
-            arms += [self._replica.index[name] for name in search.ask(asked)]
+            arms += [self._replica.index[name] for name in self._replica.ask(asked)]
         if not arms and asked == 0:
             return []
         arms = self._within_pools(arms[:most], on_way)
@@ -176,7 +177,11 @@ class Batch:
 
     def _check(self, arms: list[int], rewards: Sequence[Any]) -> list[float]:
         """Return the rewards as numbers, or raise RewardError."""
-        values: list[float] = self._search.rewards.check(rewards).tolist()
+        model = self._search.rewards
+        if NUMBERS.issuperset(map(type, rewards)) and model.allow(rewards):  # nearly always
+            values = list(map(float, rewards))
+        else:
+            values = model.check(rewards).tolist()
         if len(values) != len(arms):
             raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
         tally = self._search.tally

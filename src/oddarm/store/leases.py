@@ -62,13 +62,13 @@ class Leases:
         self._tag = f"{study & 0xFFFFFF:06x}"
         self._parts: dict[tuple[int, int], _Part] = {}
         self._open: dict[str, tuple[_Part, int]] = {}  # by untold pull, its part and its arm
-        self._changed: list[_Part] = []  # parts of which some pull was told
+        self._told: list[tuple[_Part, int]] = []  # of pulls told since parts were written
 
     def forget(self) -> None:
         """Read all anew before the next use."""
         self._parts.clear()
         self._open.clear()
-        self._changed.clear()
+        self._told.clear()
 
     def grant(self, connection: Connection, seq: int, arms: list[int], expires: float) -> list[str]:
         """Hand out the pulls of an ask; return their ids."""
@@ -102,11 +102,7 @@ class Leases:
 
     def settle(self, pulls: Iterable[str]) -> None:
         """Take note that pulls which `find` returned have been told."""
-        close = self._open.pop
-        for part, told in Counter([close(pull)[0] for pull in pulls]).items():
-            if not part.told:
-                self._changed.append(part)
-            part.told += told
+        self._told += map(self._open.pop, pulls)
 
     def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
         """Return how many pulls of each arm have been handed out and have not expired."""
@@ -136,8 +132,11 @@ class Leases:
 
     def write(self, connection: Connection) -> None:
         """Write which pulls have been told."""
-        self._write(connection, self._changed)
-        self._changed.clear()
+        changed = Counter([part for part, _ in self._told])
+        for part, told in changed.items():
+            part.told += told
+        self._told.clear()
+        self._write(connection, [*changed])
 
     def _write(self, connection: Connection, parts: list[_Part]) -> None:
         over, left = [], []

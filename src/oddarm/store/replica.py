@@ -8,6 +8,7 @@ reads them.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, TypeAlias
 
 from oddarm.errors import StateError, UnknownStudyError
@@ -19,7 +20,9 @@ from oddarm.strategies import Strategy
 __all__ = ["Replica", "Told", "arms_of"]
 
 SNAPSHOT_AFTER = 1000
-"""Events between two snapshots; one takes some 200 µs to replay."""
+"""Events between two snapshots, if they are quick to replay."""
+SNAPSHOT_SECONDS = 0.5
+"""Seconds of work between two snapshots: to plan for thousands of arms takes a while."""
 
 
 Told: TypeAlias = tuple[int | list[int], list[float], str | list[str]]
@@ -54,7 +57,8 @@ class Replica:
         self._strategy = strategy
         self.leases = Leases(study, name)
         self._search: Search | None = None
-        self._work = 0  # events since the last snapshot
+        self._events = 0  # since the last snapshot
+        self._seconds = 0.0  # that the search took for them
 
     @property
     def search(self) -> Search:
@@ -120,11 +124,12 @@ class Replica:
         its reason.
         """
         search = self.search
-        self._work += 1
         if kind == "ask":
             if body["limit"] != 0:
-                search.ask(body["limit"])
-        elif kind == "aside":
+                self.ask(body["limit"])
+            return
+        began = time.perf_counter()
+        if kind == "aside":
             search.set_aside(search.names[body["arm"]], body["reason"])
         else:
             if len(body) == 1:  # nearly always
@@ -136,6 +141,18 @@ class Replica:
                 search.tell(search.names[arms[0]], rewards[0])
             else:
                 search.tell_indices(arms, rewards)
+        self._note(began)
+
+    def ask(self, limit: int | None) -> list[Any]:
+        """Ask the search."""
+        began = time.perf_counter()
+        names = self.search.ask(limit)
+        self._note(began)
+        return names
+
+    def _note(self, began: float) -> None:
+        self._events += 1
+        self._seconds += time.perf_counter() - began
 
     def save(self, connection: Connection) -> None:
         """Write how far the study is, with a snapshot if the last one is long ago."""
@@ -144,12 +161,12 @@ class Replica:
             "UPDATE oddarm_studies SET revision = ?, pulls = ?, verdict = ? WHERE id = ?",
             (self.revision, search.pulls, search.verdict, self.study),
         )
-        if self._work >= SNAPSHOT_AFTER:
+        if self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS:
             connection.execute(
                 "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
                 (self.revision, dumps(search.to_dict()), self.study),
             )
-            self._work = 0
+            self._events, self._seconds = 0, 0.0
 
     def _replay(self, connection: Connection, revision: int) -> None:
         """Apply the events up to `revision`, from where we are or from the snapshot."""
@@ -161,7 +178,7 @@ class Replica:
                 "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
             ).fetchone()
             self._search = Search.from_dict(json.loads(state), strategy=self._strategy)
-            self.revision, self._work = int(at), 0
+            self.revision, self._events, self._seconds = int(at), 0, 0.0
             self.index = {name: i for i, name in enumerate(self._search.names)}
         events = connection.execute(
             "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "

@@ -5,6 +5,7 @@ const FIRST_EVENT = 5_000; // the service sends one at once: without it, somethi
 const SILENCE = 40_000; // it says something every 15 s
 const RETRY = 1_000;
 const POLL = 2_000;
+const MOST_SILENT = 2; // the first stream may say nothing because a long study is still being read
 
 let token = sessionStorage.getItem(KEY);
 
@@ -91,8 +92,8 @@ export function visible(signal) {
  * Follow a study until it is deleted or the signal is aborted.
  *
  * Server-sent events are read by fetch, which can send the token. Where they do not come through,
- * the study is asked for every two seconds. A page out of sight lets go of its stream: browsers
- * allow few connections to one server.
+ * twice in a row, the study is asked for every two seconds. A page out of sight lets go of its
+ * stream: browsers allow few connections to one server.
  *
  * @param {string} name The study.
  * @param {object} handlers change(row), deleted(), trouble(sentence),
@@ -100,17 +101,18 @@ export function visible(signal) {
  * @param {AbortSignal} signal Ends it.
  */
 export async function follow(name, handlers, signal) {
-  let streams = true;
+  let silent = 0; // streams in a row that said nothing
+  const heard = () => (silent = 0);
   while (!signal.aborted) {
     await visible(signal);
     try {
-      if (streams) {
-        streams = await readStream(name, handlers, signal);
-      } else {
-        handlers.change(await json(pathOf(name), { signal }));
-        handlers.state("polling");
-        await pause(POLL, signal);
+      if (silent < MOST_SILENT) {
+        if (await readStream(name, { ...handlers, heard }, signal)) continue;
+        silent += 1;
       }
+      handlers.change(await json(pathOf(name), { signal }));
+      handlers.state("polling");
+      if (silent === MOST_SILENT) await pause(POLL, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Refused && error.status === 404) return handlers.deleted();
@@ -143,6 +145,7 @@ async function readStream(name, handlers, signal) {
       text = parts.pop();
       for (const part of parts) {
         heard = true;
+        handlers.heard();
         handlers.state("live");
         dispatch(part, handlers);
       }

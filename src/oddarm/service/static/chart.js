@@ -55,8 +55,9 @@ export class Chart {
     this.order = view.names.map((_, i) => i).sort((a, b) => this.middles[b] - this.middles[a] || a - b);
     this.place = new Int32Array(view.names.length);
     this.order.forEach((arm, place) => (this.place[arm] = place));
-    this.most = Math.max(1, ...view.counts);
-    this.shaded = Math.max(...view.community) < MOST_COMMUNITIES;
+    const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0); // a spread has a limit
+    this.most = Math.max(1, largest(view.counts));
+    this.shaded = largest(view.community) < MOST_COMMUNITIES;
     this.spans = gapsOf(view);
     this.apart = new Set([...view.outliers, ...outsiders(view)]);
     this.redraw();
@@ -244,7 +245,7 @@ export class Chart {
     c.fillText("0", right + 18, bottom + 14);
   }
 
-  /** Shade the gaps: full if no interval reaches in, between dashes if they are only of means. */
+  /** Draw the gaps: shaded if they are certain, between dashes if they are only of means. */
   drawGaps(bottom) {
     const { context: c, colours, axis } = this;
     for (const gap of this.spans) {
@@ -416,23 +417,9 @@ function drawMark(c, status, x, y, size) {
   c.fill();
 }
 
-/** The gaps beside communities with declared arms or, before there are any, the widest of all. */
-function gapsOf(view) {
-  const known = Math.max(...view.community) + 1;
-  const ends = Array.from({ length: known }, () => ({ low: Infinity, high: -Infinity, odd: false }));
-  view.community.forEach((k, arm) => {
-    if (k < 0) return;
-    ends[k].low = Math.min(ends[k].low, view.low[arm] ?? -Infinity);
-    ends[k].high = Math.max(ends[k].high, view.high[arm] ?? Infinity);
-    ends[k].odd ||= view.statuses[arm] === "outlier";
-  });
-  const found = [];
-  for (let k = 1; k < known; k += 1) {
-    if (ends[k - 1].odd !== ends[k].odd) {
-      found.push({ from: ends[k - 1].high, to: ends[k].low, certain: true });
-    }
-  }
-  return found.length || view.gap === null ? found : [view.gap];
+/** The certain gaps around the declared arms or, before there are any, the widest of all. */
+function gapsOf({ gaps, gap }) {
+  return gaps.length || gap === null ? gaps : [gap];
 }
 
 /** The arms outside the largest community, and those beyond the leading gap, if they are few. */
@@ -445,10 +432,11 @@ function outsiders(view) {
     return found.length <= MOST_APART ? found : [];
   };
   const { gap, means } = view;
+  const middle = gap === null ? NaN : (gap.from + gap.to) / 2; // means are rounded, its ends are not
   return [
     ...few((arm) => view.community[arm] !== largest),
-    ...(gap === null ? [] : few((arm) => means[arm] >= gap.to)),
-    ...(gap === null ? [] : few((arm) => means[arm] !== null && means[arm] <= gap.from)),
+    ...few((arm) => means[arm] > middle),
+    ...few((arm) => means[arm] !== null && means[arm] < middle),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** The list of studies, and the form that makes one. */
 
 import { Away, Refused, json, pause, visible } from "./api.js";
-import { byId, count, element, moment, say } from "./words.js";
+import { byId, count, element, moment, renew, say, verdictWords } from "./words.js";
 
 const EVERY = 2_000;
 
@@ -47,7 +47,8 @@ function fill(rows) {
     return made;
   };
   const focused = document.activeElement?.closest?.("#studies-table a")?.textContent;
-  table.tBodies[0].replaceChildren(
+  renew(
+    table.tBodies[0],
     ...rows.map((row) => {
       const link = element("a", { href: `#/study/${encodeURIComponent(row.name)}` }, row.name);
       const badge = element("span", { className: `badge ${row.status}` }, row.status);
@@ -56,7 +57,7 @@ function fill(rows) {
         {},
         element("th", { scope: "row" }, link),
         cell("Status", badge),
-        cell("Verdict", row.verdict === "running" ? "–" : row.verdict),
+        cell("Verdict", verdictWords(row.verdict, "–")),
         cell("Arms", count(row.arms), "number"),
         cell("Pulls", count(row.pulls), "number"),
         cell("Updated", moment(row.updated)),

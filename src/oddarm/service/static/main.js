@@ -72,6 +72,7 @@ byId("token").querySelector("form").addEventListener("submit", async (event) => 
 addEventListener("hashchange", () => {
   if (location.hash === "#main") return byId("main").focus();
   route();
+  byId("main").focus({ preventScroll: true }); // what was focused is not there any more
 });
 prepareForm(failed);
 route();

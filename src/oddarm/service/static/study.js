@@ -2,21 +2,14 @@
 
 import { Away, Refused, follow, hasToken, json, pathOf, pause, request } from "./api.js";
 import { Chart, STATUSES, describe, writerOf } from "./chart.js";
-import { byId, count, element, moment, number, plural, say } from "./words.js";
+import { byId, count, element, moment, number, plural, renew, say, verdictWords } from "./words.js";
 
 const LEAST_WAIT = 200; // between two looks, in milliseconds
 const RATE_WINDOW = 15_000;
 const PAGE = 100; // rows of the table at a time
 const MOST_MEMBERS = 30;
 const MOST_CERTIFICATES = 6;
-
-const VERDICTS = {
-  running: "not done",
-  ranked: "ranked",
-  confirmed: "confirmed",
-  none: "none stands apart",
-  budget: "the budget ended first",
-};
+const MOST_WIDTHS = 2;
 
 const PARAMETERS = {
   epsilon: "ε",
@@ -42,6 +35,10 @@ export class StudyPage {
     byId("find").addEventListener("input", () => this.find(0));
     byId("find").addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.find(event.shiftKey ? -1 : 1);
+    });
+    byId("declared").addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button !== null) this.chart.select(Number(button.value));
     });
     byId("table").addEventListener("toggle", () => this.fillTable());
     byId("earlier").addEventListener("click", () => this.turn(-1));
@@ -127,7 +124,7 @@ export class StudyPage {
     this.showErrors();
     this.showParameters();
     this.fillTable();
-    this.read(this.chart.selected);
+    this.read(this.chart.selected, "off");
   }
 
   /** Remember how far the study was, to know how fast it goes. */
@@ -159,10 +156,11 @@ export class StudyPage {
       return shown;
     };
     const speed = rate === null ? "–" : rate < 10 ? number(rate, 2) : count(rate);
-    byId("facts").replaceChildren(
+    renew(
+      byId("facts"),
       fact("Pulls", count(view.pulls), `last ${moment(view.updated)}`),
       ...(view.status === "done" ? [] : [fact("Pulls per second", speed)]),
-      fact("Verdict", VERDICTS[view.verdict] ?? view.verdict, `strategy ${view.strategy}`),
+      fact("Verdict", verdictWords(view.verdict, "not done"), `strategy ${view.strategy}`),
       against("Budget", cost.budget, "none"),
       against("GOLD would take, at most", cost.gold, "no bound yet", "by its theorem, for the means seen"),
       against("A full scan would take", cost.full_scan, "no end", "every reward of every pool"),
@@ -183,14 +181,13 @@ export class StudyPage {
       const mark = element("span", { className: `mark shades ${status}` });
       items.push(element("li", {}, mark, "communities, by turns"));
     }
-    const [gap] = this.chart.spans;
-    if (gap !== undefined) {
-      const kind = gap.certain ? "certain" : "means";
-      const words = gap.certain ? "gap that is certain" : "widest gap between means";
-      const width = number(gap.to - gap.from, 2);
-      items.push(element("li", {}, element("span", { className: `band ${kind}` }), `${words}, ${width}`));
+    const { spans } = this.chart;
+    if (spans.length) {
+      const kind = spans[0].certain ? "certain" : "means";
+      const mark = element("span", { className: `band ${kind}` });
+      items.push(element("li", {}, mark, `${gapWords(this.view)}, ${widthWords(spans)}`));
     }
-    byId("legend").replaceChildren(...items);
+    renew(byId("legend"), ...items);
   }
 
   showDeclared() {
@@ -232,15 +229,14 @@ export class StudyPage {
     }
     const more = shown.length - MOST_CERTIFICATES;
     if (more > 0) parts.push(element("p", { className: "soft" }, `${count(more)} more are in the result.`));
-    byId("declared").replaceChildren(...parts);
+    renew(byId("declared"), ...parts);
   }
 
   /** A list of arms, each a button that shows it in the chart. */
   members(arms) {
     const items = arms.slice(0, MOST_MEMBERS).map((arm) => {
-      const button = element("button", { type: "button", className: "arm" }, String(this.view.names[arm]));
-      button.addEventListener("click", () => this.chart.select(arm));
-      return element("li", {}, button);
+      const name = String(this.view.names[arm]);
+      return element("li", {}, element("button", { type: "button", className: "arm", value: arm }, name));
     });
     const more = arms.length - MOST_MEMBERS;
     if (more > 0) items.push(element("li", { className: "soft" }, `and ${count(more)} more`));
@@ -250,7 +246,8 @@ export class StudyPage {
   showErrors() {
     const { errors, names } = this.view;
     byId("errors").hidden = errors.length === 0;
-    byId("errors").querySelector("ul").replaceChildren(
+    renew(
+      byId("errors").querySelector("ul"),
       ...errors.map(({ arm, error }) =>
         element("li", {}, element("strong", {}, String(names[arm])), `: ${error}`),
       ),
@@ -266,7 +263,8 @@ export class StudyPage {
         .map(([key, part]) => (key === "name" || key === "kind" ? part : `${key} ${written(part)}`))
         .join(", ");
     };
-    byId("parameters").querySelector("dl").replaceChildren(
+    renew(
+      byId("parameters").querySelector("dl"),
       ...Object.entries(this.view.provenance)
         .filter(([, value]) => value !== null && value !== "")
         .flatMap(([key, value]) => [
@@ -300,7 +298,7 @@ export class StudyPage {
         element("td", {}, view.statuses[arm]),
       ),
     );
-    byId("table").querySelector("tbody").replaceChildren(...rows);
+    renew(byId("table").querySelector("tbody"), ...rows);
     byId("table").querySelector(".pages").hidden = pages === 1;
     const last = Math.min(first + PAGE, view.arms);
     byId("page-of").textContent = `${count(first + 1)} to ${count(last)} of ${count(view.arms)}`;
@@ -313,11 +311,12 @@ export class StudyPage {
     this.fillTable();
   }
 
-  /** Say what is known of the chosen arm. */
-  read(arm) {
+  /** Say what is known of the chosen arm; aloud if it was chosen now, not whenever it is pulled. */
+  read(arm, aloud = "polite") {
     const text = arm === null ? "" : `${this.view.names[arm]}: ${describe(this.view, arm)}`;
     const matches = this.found === null ? "" : `${plural(this.found, "arm")} found. `;
     const line = byId("reading");
+    line.setAttribute("aria-live", aloud);
     if (line.textContent !== matches + text) line.textContent = matches + text;
   }
 
@@ -375,4 +374,18 @@ function fact(name, value, note) {
   const description = element("dd", {}, value);
   if (note !== undefined) description.append(element("div", { className: "note" }, note));
   return element("div", {}, element("dt", {}, name), description);
+}
+
+/** What the gaps in the chart are. */
+function gapWords({ gaps, gap }) {
+  if (gaps.length === 1) return "gap that is certain";
+  if (gaps.length > 1) return "gaps that are certain";
+  return gap.certain ? "widest gap that is certain" : "widest gap between means";
+}
+
+/** How wide they are, upwards along the axis. */
+function widthWords(spans) {
+  const widths = spans.slice(0, MOST_WIDTHS).map(({ width }) => number(width));
+  const more = spans.length - widths.length;
+  return more > 0 ? `${widths.join(", ")} and ${count(more)} more` : widths.join(" and ");
 }

@@ -19,6 +19,12 @@ export function number(value, digits = 3) {
 /** Seconds since 1970 as a date and time of day, here. */
 export const moment = (seconds) => moments.format(new Date(seconds * 1000));
 
+const VERDICTS = { none: "none stands apart", budget: "the budget ended first" };
+
+/** A verdict in words; `unsettled` if there is none yet. */
+export const verdictWords = (verdict, unsettled) =>
+  verdict === "running" ? unsettled : (VERDICTS[verdict] ?? verdict);
+
 /** "1 pull", "2 pulls". */
 export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -27,6 +33,31 @@ export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
   return made;
+}
+
+/**
+ * Give an element other children. Nodes that are alike stay, so that focus, selected text and a
+ * press under way are not lost; what can be pressed is never turned into something else.
+ */
+export function renew(target, ...children) {
+  liken(target, element(target.tagName, {}, ...children));
+}
+
+function liken(old, made) {
+  const wanted = [...made.childNodes];
+  for (const node of [...old.childNodes].slice(wanted.length)) node.remove();
+  wanted.forEach((node, k) => {
+    const known = old.childNodes[k];
+    if (known === undefined) old.append(node);
+    else if (known.isEqualNode(node)) return;
+    else if (known.nodeName !== node.nodeName || known.matches?.("a, button")) known.replaceWith(node);
+    else if (node.nodeType === Node.TEXT_NODE) known.data = node.data;
+    else {
+      for (const { name } of [...known.attributes]) if (!node.hasAttribute(name)) known.removeAttribute(name);
+      for (const { name, value } of node.attributes) known.setAttribute(name, value);
+      liken(known, node);
+    }
+  });
 }
 
 /** The element of an id. */
