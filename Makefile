@@ -11,6 +11,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
+# The kernels are compiled by the installation, and again when their sources change.
+KERNELS := src/oddarm/kernels
+LIBRARY := $(KERNELS)/_native.so
+
+$(LIBRARY): $(wildcard $(KERNELS)/*.c $(KERNELS)/*.h) tools/compile_kernels.py | $(STAMP)
+	@$(BIN)/python tools/compile_kernels.py
+
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("oddarm needs Python 3.11 or later, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,14 +25,15 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP) ## Find the routes that are late unlike the rest, in real flights, and draw the answer.
+demo: $(LIBRARY) ## Find the routes that are late unlike the rest, in real flights, and draw the answer.
 	@mkdir -p out
 	@$(BIN)/oddarm find flights --plot out/demo.html
 	@echo "Your own table: $(BIN)/oddarm find FILE.csv --arm COLUMN --reward COLUMN"
 
-lint: $(STAMP) ## ruff and mypy --strict.
-	@$(BIN)/ruff check src tests verification benchmarks examples tools
-	@$(BIN)/ruff format --check src tests verification benchmarks examples tools
+lint: $(LIBRARY) ## ruff, mypy --strict and clang-format.
+	@$(BIN)/ruff check src tests verification benchmarks examples tools hatch_build.py
+	@$(BIN)/ruff format --check src tests verification benchmarks examples tools hatch_build.py
+	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)/*.c $(KERNELS)/*.h benchmarks/*.c
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing
 
@@ -34,11 +42,11 @@ test: lint ## Everything that must hold: lint, tests, doctests of code and docum
 	@sh tools/install_chromium.sh
 	@$(BIN)/python -m pytest -q -n auto --doctest-modules src tests README.md docs
 
-verify: $(STAMP) ## Statistical verification: error rates over many runs (slower).
+verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slower).
 	@$(BIN)/python -m verification
 
-bench: $(STAMP) ## Speed, as ratios measured side by side.
+bench: $(LIBRARY) ## Speed, as ratios measured side by side.
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove the environment and everything made.
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(LIBRARY) $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

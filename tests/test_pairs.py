@@ -18,8 +18,8 @@ def sample(rng, n, low, high):
     """Return totals, counts and intervals of arms with rates in two clusters."""
     cut = int(rng.integers(1, n))
     rates = np.concatenate([rng.uniform(0.02, low, cut), rng.uniform(high, 0.98, n - cut)])
-    counts = rng.integers(30, 250, n).astype(float)
-    totals = rng.binomial(counts.astype(int), rates).astype(float)
+    counts = rng.integers(30, 250, n)
+    totals = rng.binomial(counts, rates).astype(float)
     ends = np.empty(n), np.empty(n)
     centred_intervals(totals, counts, LEVEL, *ends)
     return totals, counts, *ends
@@ -130,9 +130,9 @@ def test_the_stakes_of_all_gaps_are_at_most_one():
 
 def test_without_pulls_nothing_is_certain():
     """Arms of which nothing is known have no certain gap."""
-    zeros = np.zeros(4)
-    order = np.arange(4)
-    assert certain_gap(zeros, zeros, zeros, np.ones(4), order, 2, 0.3, DELTA) == 0
+    zeros, order = np.zeros(4), np.arange(4)
+    counts = np.zeros(4, dtype=np.int64)
+    assert certain_gap(zeros, counts, zeros, np.ones(4), order, 2, 0.3, DELTA) == 0
 
 
 def test_pairs_are_given_up_when_arms_are_set_aside():

@@ -1,7 +1,5 @@
 """The progress display: what it says, and that it is silent where nobody looks."""
 
-import numba
-import numba.extending
 import pytest
 
 import oddarm
@@ -48,31 +46,3 @@ def test_shown_on_a_terminal(capfd, monkeypatch, finite):
     shown = capfd.readouterr().err
     assert "10 pulls · 0 declared · leading: " in shown
     assert ("at most" in shown) is finite
-
-
-def test_says_that_code_is_compiled(capfd, monkeypatch):
-    """While a kernel is compiled, and no longer, the bar says so."""
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setenv("TERM", "xterm")
-
-    @numba.njit
-    def twice(x):
-        shown()
-        return 2 * x
-
-    with SearchProgress() as bar:
-
-        @numba.extending.overload(shown)
-        def implementation():
-            bar._bar.refresh()  # while numba finds out what is called
-            return lambda: None
-
-        twice(1)
-        assert "compiling" in capfd.readouterr().err
-        twice(2)
-        bar._bar.refresh()
-        assert "compiling" not in capfd.readouterr().err
-
-
-def shown():
-    """Stand for something that is compiled."""

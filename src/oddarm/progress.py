@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -26,10 +25,9 @@ except ImportError:
     raise MissingExtraError("rich", "cli", "a progress bar") from None
 
 if TYPE_CHECKING:
-    from oddarm.kernels.compiling import CompileWatch
     from oddarm.search import Search
 
-__all__ = ["Doing", "SearchProgress", "Shown"]
+__all__ = ["SearchProgress", "Shown"]
 
 SECONDS = 0.2
 """Between two looks at the search."""
@@ -44,15 +42,9 @@ class Shown:
         self._bar = Progress(
             *columns, console=console, transient=True, disable=not console.is_terminal
         )
-        self._doing = next((column for column in columns if isinstance(column, Doing)), None)
-        self._block = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._doing is not None and not self._bar.disable:
-            from oddarm.kernels.compiling import CompileWatch
-
-            self._doing.watch = self._block.enter_context(CompileWatch())
-        self._block.enter_context(self._bar)
+        self._bar.__enter__()
         return self
 
     def __exit__(
@@ -61,22 +53,7 @@ class Shown:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._block.__exit__(kind, error, trace)
-
-
-class Doing(TextColumn):
-    """The description; and for as long as that lasts, that code is compiled, which happens once."""
-
-    watch: CompileWatch | None = None
-
-    def __init__(self) -> None:
-        super().__init__("{task.description}", markup=False)
-
-    def render(self, task: Task) -> Text:
-        """Return what to show."""
-        if self.watch is not None and self.watch.compiling:
-            return Text("compiling, the first time only")
-        return super().render(task)
+        self._bar.__exit__(kind, error, trace)
 
 
 class _TimeLeft(TimeRemainingColumn):
@@ -99,7 +76,7 @@ class SearchProgress(Shown):
         super().__init__(
             SpinnerColumn(),
             BarColumn(bar_width=24),
-            Doing(),
+            TextColumn("{task.description}", markup=False),
             _TimeLeft(),
         )
         self._task = self._bar.add_task("", total=None)

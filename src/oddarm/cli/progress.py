@@ -11,7 +11,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from oddarm.progress import Doing, Shown
+from oddarm.progress import Shown
 from oddarm.result import Result
 from oddarm.search import Search
 
@@ -28,7 +28,7 @@ class PullProgress(Shown):
     def __init__(self, runs: int = 1) -> None:
         super().__init__(
             SpinnerColumn(),
-            Doing(),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[pulls]:,} pulls"),
             TimeElapsedColumn(),

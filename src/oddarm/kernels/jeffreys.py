@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from oddarm.bounds import beta_mixture
-from oddarm.kernels.compiling import kernel
+import numpy as np
 
-__all__ = ["jeffreys_interval", "jeffreys_intervals"]
+from oddarm.kernels.native import function
 
-jeffreys_interval = kernel(beta_mixture.jeffreys_interval)
+__all__ = ["jeffreys_intervals"]
+
+_intervals = function("jeffreys_intervals", "floats wholes wholes whole real floats floats")
 
 
-@kernel
 def jeffreys_intervals(
     totals: Any, counts: Any, arms: Any, level: float, low: Any, high: Any
 ) -> None:
     """Write the ends of some arms in the order given; all of [0, 1] for one without pulls."""
-    for k in range(len(arms)):
-        arm = arms[k]
-        low[k], high[k] = 0.0, 1.0
-        if counts[arm] > 0:
-            low[k], high[k] = jeffreys_interval(totals[arm], float(counts[arm]), level)
+    _intervals(
+        totals,
+        counts,
+        np.require(arms, np.int64, ("C", "W")),
+        len(arms),
+        level,
+        low,
+        high,
+    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from oddarm.kernels.compiling import kernel
-from oddarm.kernels.streams import draw
+from oddarm.kernels.native import function
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
     from oddarm.strategies.sweeps import SweepRun
 
 __all__ = ["finish_sweep"]
+
+_pull = function("sweep_pull", "wholes whole wholes floats floats words words")
 
 
 def finish_sweep(run: SweepRun, arms: SimulatedArms, stop_at: int) -> None:
@@ -21,14 +22,15 @@ def finish_sweep(run: SweepRun, arms: SimulatedArms, stop_at: int) -> None:
     """
     tally = run.tally
     rest = run.rest_of_sweep()[: stop_at - tally.pulls]
-    _pull(rest, tally.counts, tally.totals, arms.means, arms.starts, arms.increments)
+    _pull(
+        rest,
+        len(rest),
+        tally.counts,
+        tally.totals,
+        arms.means,
+        arms.starts,
+        arms.increments,
+    )
     tally.pulls += len(rest)
     arms.drawn[rest] = tally.counts[rest]
     run.position = (int(rest[-1]) + 1) % run.setting.n
-
-
-@kernel
-def _pull(arms: Any, counts: Any, totals: Any, means: Any, starts: Any, increments: Any) -> None:
-    for i in arms:
-        counts[i] += 1
-        totals[i] += draw(starts[i], increments[i], counts[i], means[i])

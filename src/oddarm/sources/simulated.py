@@ -82,7 +82,7 @@ class SimulatedArms(Source):
         if shape not in (None, "bernoulli"):
             raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
         self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
-        self.means = np.asarray(means, dtype=np.float64)
+        self.means = np.array(means, dtype=np.float64)  # its own, as the kernels want it
         if self.means.ndim != 1 or not np.isfinite(self.means).all():
             raise ParameterError("means must be a flat sequence of finite numbers.")
         if self.rewards.pools is not None:

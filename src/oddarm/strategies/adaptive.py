@@ -524,7 +524,9 @@ class AdaptiveRun(Run):
             best = np.ones(len(counts))
             member = self._up_to(stage)
             # Pairs can tell the order of arms whose intervals overlap.
-            shifts = 2.0 * self._segments(member) if self.pairs else np.zeros(len(counts))
+            shifts = np.zeros(len(counts))
+            if self.pairs:
+                shifts += 2.0 * self._segments(member)
             order = np.lexsort((np.arange(len(counts)), low + shifts))
             group = order, self.by_mean, member, shifts
             return best, plan_group(*arms, *group, self.epsilon, pairs, best)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,9 +157,8 @@ class Outlook:
         Returns:
             The factors and what they cost; `start` and `budget` if all plans cost more.
         """
-        from oddarm.kernels import blocks
+        from oddarm.kernels.blocks import plan_cuts
 
-        plan_cuts: Any = blocks.plan_cuts  # numba's stubs lose its arguments
         problem = self.epsilon, self.most - int(declared.sum()), self.side, self.evidence
         best, cost = start, budget
 

@@ -1,0 +1,136 @@
+/* The centred Beta mixture; `oddarm.bounds.centred_beta` says what it is. */
+#include "kernels.h"
+
+/* Weight of the centred prior and share of the stake on the Beta(1/2, 1/2) prior, as in
+ * centred.py; the tests compare the capital with its definition by those. */
+#define RHO 4.0
+#define LOG_CENTRED (-0.10536051565782631) /* log(1 - 0.1) */
+#define LOG_JEFFREYS (-2.3025850929940455) /* log(0.1) */
+#define LOG_PI 1.1447298858494002
+#define HALF_LOG_2PI 0.9189385332046727
+
+/* r(z) for z > 0: what Stirling's formula leaves out. */
+static double remainder_of(double z)
+{
+    double total = 0.0;
+    while (z < 8.0) {
+        total += (z + 0.5) * log1p(1.0 / z) - 1.0;
+        z += 1.0;
+    }
+    const double inverse = 1.0 / z;
+    const double square = inverse * inverse;
+    const double series = 1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680));
+    return total + inverse * series;
+}
+
+/* log M(p) of the centred prior. */
+EXPORT double centred_capital(double s, double m, double p)
+{
+    const double q = 1.0 - p;
+    const double kappa = RHO / (4.0 * p * q);
+    const double a = kappa * p, b = kappa * q;
+    const double up = s + a, down = m - s + b, all = m + kappa;
+    /* relative excess of the posterior mean over p, and of its complement over 1-p */
+    const double over = log1p((s - m * p) / (all * p));
+    const double under = log1p((m * p - s) / (all * q));
+    double value = up * over + down * under - 0.5 * (over + under + log1p(m / kappa));
+    value += remainder_of(up) + remainder_of(down) - remainder_of(all);
+    return value - remainder_of(a) - remainder_of(b) + remainder_of(kappa);
+}
+
+/* log M(p) of the Beta(1/2, 1/2) prior, less m KL(s/m, p). */
+static double jeffreys_base(double s, double m)
+{
+    double total = -LOG_PI - 0.5 * log(m) - remainder_of(m) + HALF_LOG_2PI;
+    for (int side = 0; side < 2; side++) {
+        const double z = side == 0 ? s : m - s;
+        total += z > 0.0 ? z * log1p(0.5 / z) - 0.5 : -0.5;
+        total += remainder_of(z + 0.5);
+    }
+    return total;
+}
+
+/* The log of the whole capital against p, with what `jeffreys_base` gives. */
+static double whole_capital(double s, double m, double p, double base)
+{
+    double divergence = 0.0;
+    if (s > 0.0)
+        divergence += s * log(s / (m * p));
+    if (s < m)
+        divergence += (m - s) * log((m - s) / (m * (1.0 - p)));
+    const double one = LOG_CENTRED + centred_capital(s, m, p);
+    const double two = LOG_JEFFREYS + divergence + base;
+    const double most = most_of(one, two);
+    return most + log1p(exp(least_of(one, two) - most));
+}
+
+/* The log of the whole capital against 0 < p < 1 after s successes in m >= 1 pulls. */
+EXPORT double log_capital(double s, double m, double p)
+{
+    return whole_capital(s, m, p, jeffreys_base(s, m));
+}
+
+/* Find the lower or upper end; false if no rate that can be told from 0 or 1 is rejected. */
+static bool find_end(
+    double s, double m, double level, double base, double centre, bool upper, double *end)
+{
+    double inside = centre, outside = upper ? 1.0 - 1e-15 : 1e-15;
+    double low = -level, high = INFINITY;
+    /* a guess from the normal approximation, then regula falsi (Illinois) */
+    const double spread = sqrt((centre * (1.0 - centre) + level / m) / m);
+    const double reach = sqrt(2.0 * level + log1p(m)) * spread;
+    double guess = upper ? centre + reach : centre - reach;
+    for (int step = 0; step < 100; step++) {
+        if (!(least_of(inside, outside) < guess && guess < most_of(inside, outside)))
+            guess = (inside + outside) / 2;
+        const double value = whole_capital(s, m, guess, base) - level;
+        if (value >= 0.0) {
+            outside = guess;
+            high = value;
+            low *= 0.5;
+        } else {
+            inside = guess;
+            low = value;
+            high *= 0.5;
+        }
+        if (fabs(outside - inside) <= 1e-9 * least_of(outside, 1.0 - outside) || value == 0.0)
+            break;
+        if (high == INFINITY)
+            guess = guess + 1.5 * (guess - centre);
+        else
+            guess = outside - high * (outside - inside) / (high - low);
+    }
+    *end = outside;
+    return high < INFINITY;
+}
+
+void centred_interval(double s, double m, double level, double *low, double *high)
+{
+    const double centre = least_of(most_of(s / m, 1e-12), 1.0 - 1e-12);
+    const double base = jeffreys_base(s, m);
+    double end;
+    *low = 0.0;
+    *high = 1.0;
+    if (s > 0.0 && find_end(s, m, level, base, centre, false, &end))
+        *low = end;
+    if (s < m && find_end(s, m, level, base, centre, true, &end))
+        *high = end;
+}
+
+/* The same, as Python calls it: both ends in one array. */
+EXPORT void centred_ends(double s, double m, double level, double *ends)
+{
+    centred_interval(s, m, level, &ends[0], &ends[1]);
+}
+
+/* The ends of every arm; all of [0, 1] for an arm without pulls. */
+EXPORT void centred_intervals(
+    const double *totals, const int64_t *counts, int64_t n, double level, double *low, double *high)
+{
+    for (int64_t arm = 0; arm < n; arm++) {
+        low[arm] = 0.0;
+        high[arm] = 1.0;
+        if (counts[arm] > 0)
+            centred_interval(totals[arm], (double)counts[arm], level, &low[arm], &high[arm]);
+    }
+}

@@ -1,0 +1,223 @@
+/* A set of arms known by intervals: is it an outlier group, is it not, and what would tell.
+ *
+ * docs/adaptive.md has the mathematics; groups.py says what each exported function does. */
+#include "blocks.h"
+
+/* Shares of the margin that a plan may spend on the gaps of the group; the rest goes inside. */
+static const double SHARES[] = {0.2, 0.35, 0.5, 0.65, 0.8};
+
+/* The largest gap that may be inside a segment: its length, its place in by_low, and its ends. */
+struct inside {
+    double length;
+    int64_t place;
+    double start, stop;
+};
+
+static struct inside largest_inside(
+    const double *low, const double *high, const int64_t *by_low, const bool *member, int64_t n)
+{
+    struct inside best = {0.0, -1, 0.0, 0.0};
+    int64_t k = n - 1;
+    while (k >= 0) {
+        if (member[by_low[k]]) {
+            k--;
+            continue;
+        }
+        /* The segment by_low[first : k+1], from its last arm down. */
+        const int64_t last = k;
+        int64_t first = last;
+        while (first > 0 && !member[by_low[first - 1]])
+            first--;
+        double furthest =
+            -INFINITY; /* the greatest upper end but that of the arm that begins last */
+        for (int64_t j = first; j < last; j++)
+            furthest = most_of(furthest, high[by_low[j]]);
+        if (first < last && low[by_low[last - 1]] == low[by_low[last]]) /* another begins there */
+            furthest = most_of(furthest, high[by_low[last]]);
+        double end = furthest; /* beyond the last beginning no arm is certain to follow */
+        double least = INFINITY;
+        for (int64_t j = last; j >= first; j--) {
+            const double x = low[by_low[j]];
+            if (j < last && low[by_low[j + 1]] > x)
+                end = least;
+            if ((j == last || low[by_low[j + 1]] > x) && end - x > best.length)
+                best = (struct inside){end - x, j, x, end};
+            least = least_of(least, high[by_low[j]]);
+        }
+        k = first - 1;
+    }
+    return best;
+}
+
+EXPORT int64_t judge_group(const double *low, const double *high, const int64_t *order,
+    const bool *member, int64_t n, double epsilon, int64_t side, double apart, double certain,
+    double *certificate)
+{
+    double most = INFINITY, low_in = -INFINITY, low_out = -INFINITY;
+    double reach = -INFINITY; /* of the present segment */
+    int64_t size = 0;
+    bool small = false;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t arm = order[k];
+        if (member[arm]) {
+            most = least_of(most, high[arm] - low_out);
+            low_in = most_of(low_in, low[arm]);
+            small |= 0 < size && size < side;
+            size = 0;
+            reach = -INFINITY;
+        } else {
+            most = least_of(most, high[arm] - low_in);
+            if (size > 0)
+                certain = most_of(certain, low[arm] - reach);
+            low_out = most_of(low_out, low[arm]);
+            reach = most_of(reach, high[arm]);
+            size++;
+        }
+    }
+    small |= 0 < size && size < side;
+    const double possible = largest_inside(low, high, order, member, n).length;
+    if (apart <= 0.0) { /* who lies between whom is not certain */
+        apart = 0.0;
+        most = INFINITY;
+        certain = 0.0;
+    }
+    certificate[0] = apart;
+    certificate[1] = most;
+    certificate[2] = certain;
+    certificate[3] = possible;
+    if (apart <= 0.0)
+        return 0;
+    if (small || most <= (1.0 + epsilon) * certain)
+        return -1;
+    return apart > (1.0 + epsilon) * possible;
+}
+
+/* Plan until the group has gaps of `gap` and no gap above `window` may be inside. */
+static double confirm(const struct outlook *arms, const int64_t *order, const bool *member,
+    const double *shifts, double gap, double window, double *factors, double budget, char *room)
+{
+    const int64_t n = arms->n, *by_mean = arms->by_mean;
+    const double *means = arms->means;
+    for (int64_t k = 1; k < n; k++)
+        if (member[by_mean[k]] != member[by_mean[k - 1]])
+            certify(arms, 0, k, k, n, gap, factors);
+    double cost = planned_pulls(arms, factors);
+    double *now_low = take(&room, n), *now_high = take(&room, n);
+    double *wanted = take(&room, n), *keys = take(&room, n);
+    int64_t *now_order = take(&room, n);
+    memcpy(now_order, order, (size_t)n * sizeof *order);
+    for (int64_t step = 0; step < 40 * n; step++) {
+        if (!(cost < budget))
+            return INFINITY;
+        shrink(arms, factors, now_low, now_high);
+        for (int64_t arm = 0; arm < n; arm++)
+            keys[arm] = now_low[arm] + shifts[arm];
+        resort(now_order, keys, n);
+        const struct inside widest = largest_inside(now_low, now_high, now_order, member, n);
+        if (widest.length <= window)
+            return cost;
+        /* An arm fills the gap, or one that bounds it draws nearer to its estimate. */
+        double best = cheapest_filler(arms, member, factors, widest.start, window, wanted);
+        int64_t chosen = -1;
+        for (int64_t arm = 0; arm < n; arm++) {
+            const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
+            const bool ends =
+                now_high[arm] == widest.stop && !member[arm] && means[arm] < widest.stop;
+            const double extra = arms->counts[arm] * (BOLD - 1.0) * factors[arm];
+            if ((begins || ends) && extra < best) {
+                best = extra;
+                chosen = arm;
+            }
+        }
+        if (chosen >= 0) {
+            copy(wanted, factors, n);
+            wanted[chosen] = BOLD * factors[chosen];
+        }
+        cost += best;
+        copy(factors, wanted, n);
+    }
+    return INFINITY;
+}
+
+/* Plan until a gap of `inside` is certain at `place` and the group is within `apart`. */
+static double refute(const struct outlook *arms, const bool *member, int64_t place, double inside,
+    double apart, double *factors)
+{
+    const int64_t n = arms->n, *by_mean = arms->by_mean;
+    const double *low = arms->low, *high = arms->high, *means = arms->means;
+    const double *counts = arms->counts;
+    certify(arms, 0, place, place, n, inside, factors);
+    double best = INFINITY, split = 0.5;
+    int64_t chosen = -1;
+    for (int64_t k = 1; k < n; k++) {
+        const int64_t one = by_mean[k - 1], two = by_mean[k];
+        const double room = apart - (means[two] - means[one]);
+        if (member[one] == member[two] || room <= 0.0)
+            continue;
+        const double down = means[one] - low[one], up = high[two] - means[two];
+        for (int j = 1; j < 10; j++) {
+            const double share = j / 10.0;
+            const double want_one = most_of(factors[one], squared(down / (share * room)));
+            const double want_two = most_of(factors[two], squared(up / ((1.0 - share) * room)));
+            const double extra =
+                counts[one] * (want_one - factors[one]) + counts[two] * (want_two - factors[two]);
+            if (extra < best) {
+                best = extra;
+                chosen = k;
+                split = share;
+            }
+        }
+    }
+    if (chosen < 0)
+        return INFINITY;
+    const int64_t one = by_mean[chosen - 1], two = by_mean[chosen];
+    const double room = apart - (means[two] - means[one]);
+    factors[one] = most_of(factors[one], squared((means[one] - low[one]) / (split * room)));
+    factors[two] =
+        most_of(factors[two], squared((high[two] - means[two]) / ((1.0 - split) * room)));
+    return planned_pulls(arms, factors);
+}
+
+EXPORT double plan_group(const double *low, const double *high, const double *means,
+    const double *counts, const int64_t *order, const int64_t *by_mean, const bool *member,
+    const double *shifts, int64_t n, double epsilon, const double *pairs, double *factors,
+    char *room)
+{
+    const struct outlook arms = {n, low, high, means, counts, by_mean, pairs};
+    double apart = INFINITY, inside = 0.0;
+    int64_t place = 0;
+    for (int64_t k = 1; k < n; k++) {
+        const double gap = means[by_mean[k]] - means[by_mean[k - 1]];
+        if (member[by_mean[k]] != member[by_mean[k - 1]]) {
+            apart = least_of(apart, gap);
+        } else if (!member[by_mean[k]] && gap > inside) {
+            inside = gap;
+            place = k;
+        }
+    }
+    for (int64_t arm = 0; arm < n; arm++)
+        factors[arm] = 1.0;
+    const double margin = apart - (1.0 + epsilon) * inside;
+    if (margin == 0.0)
+        return INFINITY;
+    double *trial = take(&room, n);
+    double best = INFINITY;
+    for (size_t k = 0; k < sizeof SHARES / sizeof *SHARES; k++) {
+        double cost;
+        for (int64_t arm = 0; arm < n; arm++)
+            trial[arm] = 1.0;
+        if (margin > 0.0) {
+            const double gap = apart - SHARES[k] * margin;
+            cost = confirm(
+                &arms, order, member, shifts, gap, gap / (1.0 + epsilon), trial, best, room);
+        } else {
+            const double gap = inside + SHARES[k] * margin / (1.0 + epsilon);
+            cost = refute(&arms, member, place, gap, (1.0 + epsilon) * gap, trial);
+        }
+        if (cost < best) {
+            best = cost;
+            copy(factors, trial, n);
+        }
+    }
+    return best;
+}

@@ -1,0 +1,110 @@
+/* The Beta(1/2, 1/2) mixture, to the last bit as `oddarm.bounds.beta_mixture.jeffreys_interval`,
+ * which says what it is. */
+#include "kernels.h"
+
+#define LOG_PI 1.1447298858494002
+#define HALF_LOG_2PI 0.9189385332046727
+
+/* What Stirling's formula leaves out for counts z < 16: of log Gamma(z + 1/2) and of log Gamma(z).
+ * They are the numbers that `beta_mixture` finds with Python's lgamma, with all their digits. */
+static const double HALF_REMAINDERS[16] = {
+    -0.34657359027997225,
+    -0.039720770839918096,
+    -0.020550023851643617,
+    -0.01380179686192795,
+    -0.010379406841792171,
+    -0.00831412775645779,
+    -0.006933288715863739,
+    -0.005945339833131058,
+    -0.0052036093423595275,
+    -0.004626308433378412,
+    -0.004164243741369589,
+    -0.003786057419507216,
+    -0.0034708187242316058,
+    -0.003204023959952451,
+    -0.0029753061292012717,
+    -0.0027770586222146676,
+};
+static const double REMAINDERS[16] = {
+    0.0,
+    0.08106146679532733,
+    0.04134069595540946,
+    0.027677925684997717,
+    0.02079067210376584,
+    0.01664469118982126,
+    0.013876128823072875,
+    0.011896709945893313,
+    0.010411265261973668,
+    0.00925546218270945,
+    0.008330563433359472,
+    0.007573675487948961,
+    0.00694284010720736,
+    0.006408994188003447,
+    0.0059513701127578145,
+    0.0055547335519641194,
+};
+
+static double half_remainder(double z)
+{
+    if (z < 16.0)
+        return HALF_REMAINDERS[(int)z];
+    const double inverse = 1.0 / z;
+    const double square = inverse * inverse;
+    return inverse * (-1.0 / 24 + square * (7.0 / 2880 - square * 31 / 40320));
+}
+
+static double whole_remainder(double z)
+{
+    if (z < 16.0)
+        return REMAINDERS[(int)z];
+    const double inverse = 1.0 / z;
+    const double square = inverse * inverse;
+    return inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
+}
+
+/* d in [0, b] with KL(a, a + d) = level, for fractions a and b = 1 - a: as `kl_deviation` of
+ * `beta_mixture`, by Newton's method from the right, so that it is never too small. */
+static double deviation(double a, double b, double level)
+{
+    if (!(b > 0.0))
+        return 0.0;
+    const double entropy = a > 0.0 ? -a * log(a) : 0.0;
+    double d = -b * expm1(-(level + entropy) / b);
+    d = least_of(d, sqrt(level / 2));
+    d = least_of(d, level + sqrt(level * (level + 2 * a)));
+    d = least_of(d, b);
+    for (int step = 0; step < 40 && !(d >= b); step++) {
+        double value = -b * log1p(-d / b) - level;
+        if (a > 0.0)
+            value -= a * log1p(d / a);
+        const double excess = value * (a + d) * (b - d) / d;
+        if (!(excess > 1e-14 * d))
+            break;
+        d -= excess;
+    }
+    return d;
+}
+
+void jeffreys_interval(double s, double m, double level, double *low, double *high)
+{
+    const double f = m - s;
+    const double part = half_remainder(s) + half_remainder(f) - whole_remainder(m);
+    const double evidence = part - 0.5 * log(m) + HALF_LOG_2PI - LOG_PI;
+    const double tau = (level - evidence) / m;
+    const double p = s / m, q = f / m;
+    *low = p - deviation(q, p, tau);
+    *high = least_of(p + deviation(p, q, tau), 1.0);
+}
+
+/* The ends of some arms in the order given; all of [0, 1] for one without pulls. */
+EXPORT void jeffreys_intervals(const double *totals, const int64_t *counts, const int64_t *arms,
+    int64_t some, double level, double *low, double *high)
+{
+    for (int64_t k = 0; k < some; k++) {
+        const int64_t arm = arms[k];
+        low[k] = 0.0;
+        high[k] = 1.0;
+        if (counts[arm] > 0)
+            jeffreys_interval(totals[arm], (double)counts[arm], level, &low[k], &high[k]);
+    }
+}

@@ -1,0 +1,200 @@
+/* Gaps made certain by the evidence of two neighbours at once, for endless 0/1 rewards.
+ *
+ * docs/adaptive.md has the statement and its proof. In short: whatever the true means are, bet that
+ * each two neighbours among them are further apart than they are, with a stake as large as their
+ * gap; all gaps together are at most 1. A pair of values at which the capital exceeds 1/delta is
+ * rejected. */
+#include "blocks.h"
+
+/* Share of the stake that is spread over the gaps by their widths. */
+#define BY_WIDTH 0.5
+/* Share that is spread evenly over the gaps; these two are for bets on the scale of the gap. */
+#define EVENLY 0.2
+/* Share that is spread evenly for bets on all scales; as much again, that the order is wrong. */
+#define ANY_SCALE 0.15
+/* How many octaves of bets there are where no width gives the scale. */
+#define OCTAVES 10
+/* Into how many parts an octave of widths is divided. */
+#define FINE 5
+/* How often the last part is halved. */
+#define HALVINGS 3
+/* How often a stretch is halved before it counts as not rejected. */
+#define DEPTH 9
+/* How far off a bet takes a mean to be, in parts of the gap's width (of the cell that it is in). */
+static const double RATIOS[] = {0.1, 0.19, 0.36, 0.68, 1.3, 2.5, 4.8, 9.0};
+/* What is staked on each. */
+static const double STAKES[] = {0.05, 0.1, 0.15, 0.17, 0.17, 0.15, 0.12, 0.09};
+#define SCALES ((int)(sizeof RATIOS / sizeof *RATIOS))
+
+/* How far off each bet takes a mean to be, and what is staked on it. */
+struct bets {
+    int count;
+    double steps[OCTAVES], stakes[OCTAVES];
+};
+
+/* What was told of the arms, their intervals, and which of them are looked at. */
+struct sides {
+    const double *totals;
+    const int64_t *counts;
+    const double *low, *high;
+    const int64_t *below, *above;
+    int64_t below_count, above_count;
+};
+
+double level_of_order(int64_t n, double delta)
+{
+    return log((double)(n - 1) / (ANY_SCALE * delta));
+}
+
+double level_of_gap(double gap, int64_t n, double delta)
+{
+    return -log(delta * (BY_WIDTH * gap + EVENLY / (double)(n - 1)));
+}
+
+/* The least log capital against a mean `value`, of those arms that can be in [start, stop]; the
+ * bet is that the true one is below it if `way` is -1, above if it is 1. */
+static double weakest(const struct sides *arms, double start, double stop, double value, int way,
+    const struct bets *bets)
+{
+    const int64_t *some = way < 0 ? arms->below : arms->above;
+    const int64_t count = way < 0 ? arms->below_count : arms->above_count;
+    double up[OCTAVES], down[OCTAVES];
+    value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
+    for (int k = 0; k < bets->count; k++) {
+        const double step = bets->steps[k];
+        const double other = way < 0 ? most_of(value - step, value / 16.0)
+                                     : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
+        up[k] = log(other / value);
+        down[k] = log((1.0 - other) / (1.0 - value));
+    }
+    double least = INFINITY;
+    for (int64_t a = 0; a < count; a++) {
+        const int64_t arm = some[a];
+        if (arms->high[arm] < start || arms->low[arm] > stop)
+            continue;
+        const double successes = arms->totals[arm];
+        const double failures = (double)arms->counts[arm] - successes;
+        double most = -INFINITY, total = 0.0;
+        for (int k = 0; k < bets->count; k++) {
+            const double capital = successes * up[k] + failures * down[k];
+            if (capital > most) {
+                total = total * exp(most - capital) + bets->stakes[k];
+                most = capital;
+            } else {
+                total += bets->stakes[k] * exp(capital - most);
+            }
+        }
+        least = least_of(least, most + log(total));
+    }
+    return least;
+}
+
+/* Whether no arm of those below at x and arm of those above at y can be neighbours, for all x from
+ * `start` to `stop`, and y from x + `narrow` to x + `wide`.
+ *
+ * The capital against x grows with x, that against y falls with y, so the ends of a stretch bound
+ * what is within; a stretch that they do not decide is halved. */
+static bool rejected(const struct sides *arms, double start, double stop, double narrow,
+    double wide, double level, const struct bets *bets)
+{
+    struct {
+        double start, stop;
+        int depth;
+    } stack[DEPTH + 2];
+    if (!(start <= stop))
+        return true;
+    stack[0].start = start;
+    stack[0].stop = stop;
+    stack[0].depth = 0;
+    int size = 1;
+    while (size > 0) {
+        size--;
+        const double a = stack[size].start, b = stack[size].stop;
+        const int depth = stack[size].depth;
+        double capital = weakest(arms, a, b, a, -1, bets);
+        if (capital < INFINITY)
+            capital += weakest(arms, a + narrow, b + wide, b + wide, 1, bets);
+        if (capital >= level)
+            continue;
+        const double middle = (a + b) / 2;
+        capital = weakest(arms, middle, middle, middle, -1, bets);
+        if (capital < INFINITY)
+            capital += weakest(arms, middle + narrow, middle + wide, middle + wide, 1, bets);
+        if (capital < level || depth >= DEPTH)
+            return false;
+        stack[size].start = a;
+        stack[size].stop = middle;
+        stack[size].depth = depth + 1;
+        stack[size + 1].start = middle;
+        stack[size + 1].stop = b;
+        stack[size + 1].depth = depth + 1;
+        size += 2;
+    }
+    return true;
+}
+
+EXPORT double certain_gap(const double *totals, const int64_t *counts, const double *low,
+    const double *high, const int64_t *order, int64_t n, int64_t at, double estimate, double delta,
+    char *room)
+{
+    /* Of all arms below, the highest is at `floor` or above, and at `top` or below. */
+    double floor = -INFINITY, top = -INFINITY, ceiling = INFINITY, bottom = INFINITY;
+    for (int64_t k = 0; k < at; k++) {
+        floor = most_of(floor, low[order[k]]);
+        top = most_of(top, high[order[k]]);
+    }
+    for (int64_t k = at; k < n; k++) {
+        ceiling = least_of(ceiling, high[order[k]]);
+        bottom = least_of(bottom, low[order[k]]);
+    }
+    int64_t *below = take(&room, at), *above = take(&room, n - at);
+    int64_t lower = 0, upper = 0;
+    for (int64_t k = 0; k < at; k++)
+        if (high[order[k]] >= least_of(floor, bottom))
+            below[lower++] = order[k];
+    for (int64_t k = at; k < n; k++)
+        if (low[order[k]] <= most_of(ceiling, top))
+            above[upper++] = order[k];
+    const struct sides arms = {totals, counts, low, high, below, above, lower, upper};
+
+    /* No arm of one side is next to one of the other in the wrong order, nor at a small distance.
+     */
+    struct bets bets = {.count = OCTAVES};
+    for (int k = 0; k < OCTAVES; k++) {
+        bets.steps[k] = ldexp(1.0, -(k + 1));
+        bets.stakes[k] = 1.0 / OCTAVES;
+    }
+    double level = level_of_order(n, delta);
+    double place = ceil(-FINE * log2(estimate / 16.0));
+    double gap = exp2(-place / FINE);
+    if (!rejected(&arms, bottom, top, 0.0, 0.0, level, &bets))
+        return 0.0;
+    if (!rejected(&arms, floor, least_of(top, ceiling), 0.0, gap, level, &bets))
+        return 0.0;
+
+    /* Nor at a larger one, as far as that goes: by parts of an octave, and by halves of the last.
+     */
+    bets.count = SCALES;
+    memcpy(bets.stakes, STAKES, sizeof STAKES);
+    int halvings = 0;
+    double cell = exp2(-(place - 1) / FINE), wide = cell;
+    while (gap < estimate && halvings <= HALVINGS) {
+        for (int k = 0; k < SCALES; k++)
+            bets.steps[k] = RATIOS[k] * cell;
+        level = level_of_gap(gap, n, delta);
+        if (!rejected(&arms, floor, least_of(top, ceiling - gap), gap, wide, level, &bets)) {
+            wide = gap + (wide - gap) / 2;
+            halvings++;
+            continue;
+        }
+        gap = wide;
+        if (halvings == 0) {
+            place--;
+            cell = wide = exp2(-(place - 1) / FINE);
+        } else {
+            wide = gap + (cell - gap) / 2;
+            halvings++;
+        }
+    }
+    return gap;
+}

@@ -1,0 +1,73 @@
+"""Compile the kernels, in a checkout or when the package is built; needs nothing but Python.
+
+The compiler is that of the environment (CC), of the system (cc, gcc, clang), or the one that the
+package ziglang brings along.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+SOURCES = Path(__file__).parent.parent / "src" / "oddarm" / "kernels"
+LIBRARY = SOURCES / ("_native.dll" if sys.platform == "win32" else "_native.so")
+FLAGS = [
+    "-std=c11",
+    "-O3",
+    "-shared",
+    "-Wall",
+    "-Wextra",
+    "-fvisibility=hidden",
+    # As numpy computes: no products fused with sums. And what no result depends on: the kernels
+    # look at neither errno nor the processor's exceptions.
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
+POSITION = [] if sys.platform == "win32" else ["-fPIC"]
+
+
+def compiler() -> list[str] | None:
+    """Return the command of a C compiler that works, None if there is none."""
+    if os.environ.get("CC"):
+        return shlex.split(os.environ["CC"])
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name) and _works([name]):
+            return [name]
+    if find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
+    return None
+
+
+def _works(command: list[str]) -> bool:
+    """Whether a compiler has the headers of C too, which come apart from it on some systems."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "one.c"
+        source.write_text("#include <math.h>\ndouble one(void) { return exp(0.0); }\n")
+        made = [*command, "-shared", *POSITION, str(source), "-o", f"{folder}/one", "-lm"]
+        return subprocess.run(made, capture_output=True, check=False).returncode == 0
+
+
+def compile_kernels(library: Path = LIBRARY, *options: str) -> None:
+    """Compile the library, beside its sources unless it is to be elsewhere."""
+    command = compiler()
+    if command is None:
+        raise SystemExit("no C compiler: install one, or run: pip install ziglang")
+    made = library.with_stem(f"{library.stem}{os.getpid()}")  # one in use is left alone
+    flags = [*FLAGS, *POSITION, *options]
+    files = sorted(str(file) for file in SOURCES.glob("*.c"))
+    try:
+        subprocess.run([*command, *flags, *files, "-o", str(made), "-lm"], check=True)
+        made.replace(library)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    compile_kernels()
