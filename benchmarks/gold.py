@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 import oddarm
+from benchmarks.loops import draw_only
 from benchmarks.report import Report, median_ratio, processor_seconds
 from benchmarks.rivals import rival
-from oddarm.kernels.streams import draw
 from oddarm.sources import SimulatedArms
 from oddarm.strategies import Gold
-
-
-@njit
-def draw_only(means, starts, increments, sweeps):  # type: ignore[no-untyped-def]
-    """Draw the same rewards in turn and add them up, nothing else; the compiler vectorises it."""
-    totals = np.zeros(len(means))
-    for k in range(1, sweeps + 1):
-        for i in range(len(means)):
-            totals[i] += draw(starts[i], increments[i], k, means[i])
-    return totals
 
 
 def hard(n: int) -> np.ndarray:
@@ -45,7 +34,7 @@ def run(report: Report) -> None:
                 oddarm.simulate(means, strategy, max_outliers=2, bound=bound, max_pulls=pulls)  # noqa: B023
 
             def drawing() -> None:
-                draw_only(means, arms.starts, arms.increments, pulls // n)  # noqa: B023
+                draw_only(arms, pulls // n)  # noqa: B023
 
             ours()
             drawing()
@@ -64,7 +53,7 @@ def whole(report: Report) -> None:
         pulls = oddarm.simulate(means, "gold", epsilon=2.5).pulls
         ratio, least = median_ratio(
             lambda: oddarm.simulate(means, "gold", epsilon=2.5),  # noqa: B023
-            lambda: draw_only(means, arms.starts, arms.increments, pulls // n),  # noqa: B023
+            lambda: draw_only(arms, pulls // n),  # noqa: B023
         )
         name = f"GOLD, edges, anytime, upper-{n}-2.5 to its end: pull / draw"
         report.add(name, ratio, note=f"{least / pulls * 1e9:.1f} ns a pull, {pulls:,} pulls")

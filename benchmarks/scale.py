@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 import oddarm
+from benchmarks.loops import spin
 from benchmarks.report import Report, median_ratio, seconds
 from oddarm.strategies import Gold
 
@@ -68,15 +68,6 @@ def run(report: Report) -> None:
         note=f"{large['seconds'] * 1e9:.1f} against {small['seconds'] * 1e9:.1f} ns",
     )
     at_once(report)
-
-
-@njit(nogil=True)
-def spin(turns):  # type: ignore[no-untyped-def]
-    """Compute something for a while, without the interpreter's lock."""
-    word = np.uint64(1)
-    for k in range(turns):
-        word = (word ^ (word >> np.uint64(7))) * np.uint64(0x94D049BB133111EB) + np.uint64(k)
-    return word
 
 
 def at_once(report: Report) -> None:
