@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from verification import adaptive, coverage, faults, gold, rivals
+from verification import adaptive, coverage, faults, gold, memory, rivals
 from verification.report import Check
 
 CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
@@ -14,6 +14,7 @@ CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "adaptive": adaptive.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
+    "memory": memory.checks,
     "faults": faults.checks,
 }
 
