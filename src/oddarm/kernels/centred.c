@@ -6,16 +6,21 @@
 #define RHO 4.0
 #define LOG_CENTRED (-0.10536051565782631) /* log(1 - 0.1) */
 #define LOG_JEFFREYS (-2.3025850929940455) /* log(0.1) */
+#define CLOSE 1e-9 /* how far apart in logits a rejected rate and one that is kept may be */
 #define LOG_PI 1.1447298858494002
 #define HALF_LOG_2PI 0.9189385332046727
 
-/* r(z) for z > 0: what Stirling's formula leaves out. */
+/* r(z) for z > 0: what Stirling's formula leaves out. For small z it is found from that of a
+ * larger one, by the product of the numbers in between. */
 static double remainder_of(double z)
 {
     double total = 0.0;
-    while (z < 8.0) {
-        total += (z + 0.5) * log1p(1.0 / z) - 1.0;
-        z += 1.0;
+    if (z < 8.0) {
+        const double start = z;
+        double product = 1.0;
+        for (; z < 8.0; z += 1.0)
+            product *= z;
+        total = (z - 0.5) * log(z) - (start - 0.5) * log(start) - log(product) - (z - start);
     }
     const double inverse = 1.0 / z;
     const double square = inverse * inverse;
@@ -70,50 +75,68 @@ EXPORT double log_capital(double s, double m, double p)
     return whole_capital(s, m, p, jeffreys_base(s, m));
 }
 
-/* Find the lower or upper end; false if no rate that can be told from 0 or 1 is rejected. */
-static bool find_end(
-    double s, double m, double level, double base, double centre, bool upper, double *end)
+static double logit(double p) { return log(p / (1.0 - p)); }
+
+/* Find the lower or upper end; false if no rate that can be told from 0 or 1 is rejected.
+ *
+ * Away from the centre the log capital grows from `floor` about as a square, so its root is nearly
+ * straight, for rare events too if it is seen over the logit of the rate: regula falsi (Illinois)
+ * on that needs few steps. What is returned is a rate that is rejected, next to one that is not. */
+static bool find_end(double s, double m, double level, double base, double centre, double floor,
+    bool upper, double *end)
 {
-    double inside = centre, outside = upper ? 1.0 - 1e-15 : 1e-15;
-    double low = -level, high = INFINITY;
-    /* a guess from the normal approximation, then regula falsi (Illinois) */
-    const double spread = sqrt((centre * (1.0 - centre) + level / m) / m);
-    const double reach = sqrt(2.0 * level + log1p(m)) * spread;
-    double guess = upper ? centre + reach : centre - reach;
+    const double target = sqrt(level - floor), side = upper ? 1.0 : -1.0;
+    const double reach = target * sqrt(2.0 * (centre * (1.0 - centre) + level / m) / m);
+    double inside = logit(centre), outside = side * logit(1.0 - 1e-15);
+    double low = -target, high = INFINITY;
+    double rate = centre + side * reach; /* a guess from the normal approximation */
+    double guess = rate > 0.0 && rate < 1.0
+                       ? logit(rate)
+                       : inside + side * (1.0 + target * target / (upper ? m - s : s));
+    int last = 0; /* 1 if `outside` was moved last, -1 if `inside` */
+    *end = upper;
     for (int step = 0; step < 100; step++) {
         if (!(least_of(inside, outside) < guess && guess < most_of(inside, outside)))
             guess = (inside + outside) / 2;
-        const double value = whole_capital(s, m, guess, base) - level;
-        if (value >= 0.0) {
+        rate = 1.0 / (1.0 + exp(-guess));
+        const double capital = whole_capital(s, m, rate, base);
+        const double height = sqrt(most_of(capital - floor, 0.0)) - target;
+        if (capital >= level) {
+            *end = rate;
             outside = guess;
-            high = value;
-            low *= 0.5;
+            high = height;
+            low *= last > 0 ? 0.5 : 1.0;
+            last = 1;
         } else {
             inside = guess;
-            low = value;
-            high *= 0.5;
+            low = height;
+            high *= last < 0 ? 0.5 : 1.0;
+            last = -1;
         }
-        if (fabs(outside - inside) <= 1e-9 * least_of(outside, 1.0 - outside) || value == 0.0)
+        const double width = inside - outside;
+        if (fabs(width) <= CLOSE)
             break;
-        if (high == INFINITY)
-            guess = guess + 1.5 * (guess - centre);
-        else
-            guess = outside - high * (outside - inside) / (high - low);
+        if (high == INFINITY) {
+            guess += 0.5 * (guess - logit(centre));
+            continue;
+        }
+        /* Never nearer to either end than needed, so that the two soon are close to each other. */
+        const double hair = 0.5 * CLOSE / fabs(width);
+        guess = outside + width * least_of(most_of(high / (high - low), hair), 1.0 - hair);
     }
-    *end = outside;
     return high < INFINITY;
 }
 
 void centred_interval(double s, double m, double level, double *low, double *high)
 {
     const double centre = least_of(most_of(s / m, 1e-12), 1.0 - 1e-12);
-    const double base = jeffreys_base(s, m);
+    const double base = jeffreys_base(s, m), floor = whole_capital(s, m, centre, base);
     double end;
     *low = 0.0;
     *high = 1.0;
-    if (s > 0.0 && find_end(s, m, level, base, centre, false, &end))
+    if (s > 0.0 && find_end(s, m, level, base, centre, floor, false, &end))
         *low = end;
-    if (s < m && find_end(s, m, level, base, centre, true, &end))
+    if (s < m && find_end(s, m, level, base, centre, floor, true, &end))
         *high = end;
 }
 
