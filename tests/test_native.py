@@ -1,11 +1,17 @@
 """What is in C and in Python too gives the same."""
 
 import math
+import os
+import shutil
+import subprocess
+import sys
 from ctypes import ArgumentError
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import oddarm
 from oddarm.bounds.beta_mixture import jeffreys_interval
 from oddarm.bounds.numerics import erfcinv
 from oddarm.kernels.blocks import resort
@@ -54,3 +60,25 @@ def test_arrays_that_a_kernel_cannot_take_are_refused():
     for refused in (fixed, np.zeros(8)[::2], np.zeros(4, dtype=np.int64)):
         with pytest.raises(ArgumentError):
             resort(np.arange(4), refused)
+
+
+@pytest.mark.parametrize("library", ["missing", "older than its sources"])
+def test_kernels_that_are_not_compiled_are_an_error_that_says_what_to_do(tmp_path, library):
+    """No library, or one that was compiled from other sources, is not run."""
+    copy = shutil.copytree(Path(oddarm.__file__).parent, tmp_path / "oddarm")
+    (copied,) = (copy / "kernels").glob("_native.*")
+    if library == "missing":
+        copied.unlink()
+    else:
+        source = copy / "kernels" / "changed.c"
+        source.touch()
+        os.utime(source, (copied.stat().st_mtime + 1,) * 2)
+    ran = subprocess.run(
+        [sys.executable, "-c", "import oddarm.kernels.blocks"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "run: python tools/compile_kernels.py" in ran.stderr
