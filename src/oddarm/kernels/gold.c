@@ -9,10 +9,19 @@
 enum { PER_PULL, AGRESTI, HOEFFDING };
 
 #define BLOCK 128          /* sweeps drawn at once; as in gold.py */
-#define CHUNK 64           /* edges of a row that are looked at together */
 #define LANES 16           /* extremes kept side by side, so that they are found in wide vectors */
+#define CHORD 16           /* pulls of an arm between logarithms that are computed */
 #define NEVER INT64_MAX    /* a time that does not come */
 #define SAFE (1.0 - 1e-12) /* times the radii, where they only tell which pairs to follow */
+#define SHORT 32766        /* the largest short number but one */
+#define EACH_BYTE 0x0101010101010101u
+
+/* Which pairs to follow is told in single precision, in units of 2⁻²⁴. Where a pair is parted its
+ * means are at most 1 and its radii, times b, less than 1 together, so that a mean or a radius, the
+ * result of at most four roundings from whole numbers however large, is off by less than 2.5e-7 and
+ * what is compared by less than 1e-6. The margin is 3.8e-6: no parting is missed. */
+#define UNITS 0x1p24f
+#define MARGIN 64
 
 /* What the radius of an arm is made of. */
 struct rule {
@@ -36,10 +45,12 @@ struct gold {
     int64_t largest_group, enough;
     struct rule rule;
 
-    double *path;  /* rows of BLOCK + 1: the mean of each arm before and after each pull */
-    double *share; /* of the radius in `table` that an arm has at the least; ones at first */
-    float *least;  /* at most the lowest that ŷ + bβ comes to within the block */
-    float *most;   /* at least the highest that ŷ - bβ comes to */
+    uint8_t *path;  /* rows of BLOCK + 1: the ones that an arm drew in the block up to each pull */
+    double *share;  /* of the radius in `reach` that an arm has at the least; ones at first */
+    int32_t *least; /* at most the lowest that ŷ + bβ comes to within the block; in units */
+    int32_t *most;  /* at least the highest that ŷ - bβ comes to */
+    int16_t *short_least, *short_most; /* the same in short */
+    uint8_t *close;                    /* edges of an arm that could break within the block */
     int64_t *order, *turn; /* the arms in play as they are pulled, and their places in it */
     int64_t *hub; /* a neighbour that an arm had in common with one that it lost; zeros at first */
     int64_t *times; /* when arms are parted, and which: room for all pairs, of which hardly any */
@@ -55,8 +66,14 @@ struct block {
     int64_t k; /* arms in play */
     int64_t sweeps;
     int64_t begin;           /* pulls of the arm that is next, of which no arm has had less */
-    float lowest, highest;   /* of `least` and `most` */
-    double table[BLOCK + 2]; /* radii by pulls, the Bernoulli radius at p = ½, where it is widest */
+    int32_t lowest, highest; /* of `least` and `most` */
+    double unit;             /* at its first pull */
+    /* By pulls of an arm, from `begin` on: */
+    double inverse[BLOCK + 2]; /* of their number */
+    float units[BLOCK + 2];    /* the same in units */
+    float reach[BLOCK + 2];    /* at most b times the radius, AGRESTI's at p = ½, in units */
+    double table[BLOCK + 2];   /* the radius, for PER_PULL */
+    bool filled;               /* whether `table` has been filled in */
 };
 
 /* What the radii of all arms have in common after so many pulls in all. */
@@ -82,61 +99,99 @@ static double radius(double count, double total, double unit, const struct rule 
     return unit * sqrt(p * (1.0 - p) / count);
 }
 
-/* Draw the next rewards of an arm, and fill in its means. */
-WIDE static void draw_arm(const struct gold *run, int64_t i, int64_t sweeps, double *restrict y)
+/* Draw the next rewards of an arm, and fill in how many of them are 1 up to each pull.
+ *
+ * A word has the numbers after eight pulls, a byte each, so that a 1 is added to its own byte and
+ * to those after it at once; words are drawn side by side. */
+WIDE static void draw_arm(const struct gold *run, int64_t i, int sweeps, uint8_t *restrict ones)
 {
-    int32_t ones[BLOCK + 1]; /* of the rewards up to each pull; small, to be quick */
-    const double total = run->totals[i], pulled = (double)run->counts[i];
+    uint64_t words[BLOCK / 8];
+    const int size = (sweeps + 7) / 8;
     const uint64_t increment = run->increments[i];
     const int64_t limit = draw_limit(run->means[i]);
     uint64_t place = run->starts[i] + (uint64_t)run->counts[i] * increment;
-    ones[0] = 0;
-    for (int s = 1; s <= sweeps; s++) {
-        place += increment;
-        ones[s] = mixed(place) < limit;
+    for (int x = 0; x < size; x++) {
+        uint64_t word = 0, at = place;
+        for (int k = 0; k < 8; k++) {
+            at += increment;
+            word += (mixed(at) < limit ? EACH_BYTE : 0) << (8 * k);
+        }
+        words[x] = word;
+        place += 8 * increment;
     }
-    for (int s = 1; s <= sweeps; s++)
-        ones[s] += ones[s - 1];
-    for (int s = 0; s <= sweeps; s++)
-        y[s] = (total + ones[s]) / (pulled + s);
+    uint64_t before = 0;
+    *ones++ = 0;
+    for (int x = 0; x < size; x++) {
+        const uint64_t word = words[x] + before * EACH_BYTE;
+        for (int k = 0; k < 8; k++) /* in any order of bytes; compilers know this as one store */
+            ones[8 * x + k] = (uint8_t)(word >> (8 * k));
+        before = word >> 56;
+    }
 }
 
-/* The most that some numbers are off ½. */
-WIDE static double most_off_half(const double *restrict y, int size)
+/* The most that the means of an arm are off ½. */
+WIDE static double most_off_half(
+    const uint8_t *restrict ones, double total, const double *restrict inverse, int size)
 {
     double off[LANES] = {0.0};
     for (int s = 0; s < size; s += LANES) {
         const int width = size - s < LANES ? size - s : LANES;
         for (int lane = 0; lane < width; lane++)
-            off[lane] = most_of(off[lane], fabs(y[s + lane] - 0.5));
+            off[lane] =
+                most_of(off[lane], fabs((total + ones[s + lane]) * inverse[s + lane] - 0.5));
     }
     for (int lane = 1; lane < LANES; lane++)
         off[0] = most_of(off[0], off[lane]);
     return off[0];
 }
 
-/* The lowest that the upper ends of intervals come to, and the highest that the lower ones do. */
-WIDE static void extremes(const double *restrict y, const double *restrict radii, double wide,
-    int size, double *restrict lowest, double *restrict highest)
+/* At most the lowest that the upper ends of intervals come to, and at least the highest that the
+ * lower ones do; in units. */
+WIDE static void extremes(const uint8_t *restrict ones, float total, float share,
+    const float *restrict units, const float *restrict reach, int size, int32_t *restrict lowest,
+    int32_t *restrict highest)
 {
-    double low[LANES], high[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        low[lane] = INFINITY;
-        high[lane] = -INFINITY;
+    int32_t low = INT32_MAX, high = INT32_MIN; /* whole: their extremes are quick to find */
+    for (int s = 0; s < size; s++) {
+        const float mean = (total + (float)ones[s]) * units[s], far = share * reach[s];
+        const int32_t upper = (int32_t)(mean + far), lower = (int32_t)(mean - far);
+        low = upper < low ? upper : low;
+        high = lower > high ? lower : high;
     }
-    for (int s = 0; s < size; s += LANES) {
-        const int width = size - s < LANES ? size - s : LANES;
-        for (int lane = 0; lane < width; lane++) {
-            const double reach = wide * radii[s + lane];
-            low[lane] = least_of(low[lane], y[s + lane] + reach);
-            high[lane] = most_of(high[lane], y[s + lane] - reach);
+    *lowest = low - MARGIN;
+    *highest = high + MARGIN;
+}
+
+/* Fill in what single precision needs to know of the pulls of an arm, with few logarithms.
+ *
+ * For log(1 + m/r), which is concave, stand its chords, which are below it. The other radii go by
+ * 1/√m. A radius wider than any distance parts no pair, and may be cut there. */
+WIDE static void fill_reach(const struct gold *run, struct block *block)
+{
+    const double begin = (double)block->begin, r = run->rule.r, level = run->rule.level;
+    const double scale = (double)UNITS * run->b * SAFE, most = 2.0 * (double)UNITS;
+    const int size = (int)block->sweeps + 2;
+    if (run->rule.kind == PER_PULL) {
+        double here = log((begin + r) / r) + level;
+        for (int s = 0; s < size; s += CHORD) {
+            const int width = size - s < CHORD ? size - s : CHORD;
+            const double next = log((begin + s + CHORD + r) / r) + level;
+            const double slope = (next - here) / CHORD;
+            for (int t = 0; t < width; t++) {
+                const double count = begin + s + t, square = (count + r) * (here + slope * t);
+                const double reach = scale * (run->rule.sigma * sqrt(square) / count);
+                block->reach[s + t] = (float)least_of(reach, most);
+            }
+            here = next;
         }
+    } else {
+        const double first = scale * radius(begin, begin / 2, block->unit, &run->rule);
+        for (int s = 0; s < size; s++)
+            block->reach[s] = (float)least_of(first * sqrt(begin / (begin + s)), most);
     }
-    *lowest = low[0];
-    *highest = high[0];
-    for (int lane = 1; lane < LANES; lane++) {
-        *lowest = least_of(*lowest, low[lane]);
-        *highest = most_of(*highest, high[lane]);
+    for (int s = 0; s < size; s++) {
+        block->inverse[s] = 1.0 / (begin + s);
+        block->units[s] = (float)((double)UNITS * block->inverse[s]);
     }
 }
 
@@ -144,29 +199,27 @@ WIDE static void extremes(const double *restrict y, const double *restrict radii
 static void draw_block(const struct gold *run, struct block *block)
 {
     const int sweeps = (int)block->sweeps;
-    const double unit = unit_after(run->pulls + 1, &run->rule);
     block->begin = run->counts[run->order[0]];
-    block->lowest = INFINITY;
-    block->highest = -INFINITY;
-    for (int s = 0; s < sweeps + 2; s++) {
-        const double count = (double)(block->begin + s);
-        block->table[s] = radius(count, count / 2, unit, &run->rule);
-    }
+    block->lowest = INT32_MAX;
+    block->highest = INT32_MIN;
+    block->unit = unit_after(run->pulls + 1, &run->rule);
+    block->filled = false;
+    fill_reach(run, block);
+    const double square = block->unit * block->unit;
     for (int64_t x = 0; x < block->k; x++) {
-        const int64_t i = run->order[x];
-        double *y = run->path + i * (BLOCK + 1);
-        draw_arm(run, i, sweeps, y);
+        const int64_t i = run->order[x], offset = run->counts[i] - block->begin;
+        const double total = run->totals[i];
+        uint8_t *ones = run->path + i * (BLOCK + 1);
+        draw_arm(run, i, sweeps, ones);
         if (run->rule.kind == AGRESTI) {
             /* The most that ŷ is off ½, hence p̃ less: it is drawn to ½ by z²/(m + z²). */
             const double last = (double)(run->counts[i] + sweeps);
-            const double off = most_off_half(y, sweeps + 1) * (last / (last + unit * unit));
-            run->share[i] = sqrt(most_of(1.0 - 4.0 * off * off, 0.0));
+            const double off = most_off_half(ones, total, block->inverse + offset, sweeps + 1) *
+                               (last / (last + square));
+            run->share[i] = sqrt(most_of(1.0 - 1e-14 - 4.0 * off * off, 0.0)); /* less rounding */
         }
-        double low, high;
-        const double *radii = block->table + (run->counts[i] - block->begin);
-        extremes(y, radii, run->b * SAFE * run->share[i], sweeps + 1, &low, &high);
-        run->least[i] = (float)(low - 1e-5);
-        run->most[i] = (float)(high + 1e-5);
+        extremes(ones, (float)total, (float)run->share[i], block->units + offset,
+            block->reach + offset, sweeps + 1, run->least + i, run->most + i);
         if (run->least[i] < block->lowest)
             block->lowest = run->least[i];
         if (run->most[i] > block->highest)
@@ -174,83 +227,131 @@ static void draw_block(const struct gold *run, struct block *block)
     }
 }
 
-/* Whether one of the edges could break within the block. */
-WIDE static bool near(const uint8_t *restrict row, const float *restrict least,
-    const float *restrict most, int64_t size, float low, float high)
+/* Round the extremes down to short numbers, of which more are compared at once. What is below
+ * `highest` or above `lowest` fits; nothing else is near to anything. */
+WIDE static void shorten(const struct gold *run, const struct block *block)
 {
-    int32_t found = 0;
+    const int64_t lowest = block->lowest, span = (int64_t)block->highest - lowest;
+    int shift = 0;
+    while (span >> shift > 2 * SHORT)
+        shift++;
+    for (int64_t i = 0; i < run->n; i++) {
+        const int64_t low = run->least[i] - lowest, high = run->most[i] - lowest;
+        const int64_t down = low >> shift;
+        run->short_least[i] = (int16_t)(down > 2 * SHORT ? SHORT + 1 : down - SHORT);
+        run->short_most[i] = (int16_t)(high < 0 ? -SHORT - 1 : (high >> shift) - SHORT);
+    }
+}
+
+/* Which of the edges could break within the block. */
+WIDE static void near(const uint8_t *restrict row, const int16_t *restrict least,
+    const int16_t *restrict most, int64_t size, int16_t low, int16_t high, uint8_t *restrict close)
+{
     for (int64_t x = 0; x < size; x++)
-        found += row[x] & ((low < most[x]) | (least[x] < high));
-    return found > 0;
+        close[x] = row[x] & ((low <= most[x]) | (least[x] <= high));
+}
+
+/* Fill in the radii to the last bit, if that has not been done for the block; in most none are
+ * needed. */
+static void fill_table(const struct gold *run, struct block *block)
+{
+    if (block->filled)
+        return;
+    block->filled = true;
+    for (int s = 0; s < block->sweeps + 2; s++) {
+        const double count = (double)(block->begin + s);
+        block->table[s] = radius(count, 0.0, 0.0, &run->rule);
+    }
+}
+
+/* After which sweeps the distance of two arms may have outgrown their radii, after the pull of the
+ * first or that of the second. */
+WIDE static void maybe_apart(const struct gold *run, const struct block *block, int64_t first,
+    int64_t second, uint8_t *restrict apart)
+{
+    const int64_t ahead = run->counts[first] - block->begin;
+    const int64_t behind = run->counts[second] - block->begin;
+    const uint8_t *ones = run->path + first * (BLOCK + 1);
+    const uint8_t *others = run->path + second * (BLOCK + 1);
+    const float *units = block->units, *reach = block->reach;
+    const float total = (float)run->totals[first], other = (float)run->totals[second];
+    const float wide = (float)run->share[first], large = (float)run->share[second];
+    const int sweeps = (int)block->sweeps;
+    float z[BLOCK + 1], far[BLOCK + 1];
+    for (int s = 0; s <= sweeps; s++) {
+        z[s] = (other + (float)others[s]) * units[behind + s];
+        far[s] = large * reach[behind + s] - MARGIN;
+    }
+    for (int s = 0; s < sweeps; s++) {
+        const float y = (total + (float)ones[s + 1]) * units[ahead + s + 1];
+        const float mine = wide * reach[ahead + s + 1];
+        apart[s] = (fabsf(y - z[s]) > mine + far[s]) | (fabsf(y - z[s + 1]) > mine + far[s + 1]);
+    }
+}
+
+/* Whether the distance of two arms outgrows their radii after u and w pulls of the block, `time` of
+ * all. */
+static bool apart_at(const struct gold *run, struct block *block, int64_t first, int64_t second,
+    int u, int w, int64_t time)
+{
+    const int64_t mine = run->counts[first] + u, theirs = run->counts[second] + w;
+    const double total = run->totals[first] + run->path[first * (BLOCK + 1) + u];
+    const double other = run->totals[second] + run->path[second * (BLOCK + 1) + w];
+    double both;
+    if (run->rule.kind == PER_PULL) {
+        fill_table(run, block);
+        both = block->table[mine - block->begin] + block->table[theirs - block->begin];
+    } else {
+        const double unit = unit_after(time, &run->rule);
+        both = radius((double)mine, total, unit, &run->rule) +
+               radius((double)theirs, other, unit, &run->rule);
+    }
+    return fabs(total / (double)mine - other / (double)theirs) > run->b * both;
 }
 
 /* After which pull, of all, the distance of two arms outgrows their radii; NEVER if that does not
  * happen in the block. */
-WIDE static int64_t parting(const struct gold *run, const struct block *block, int64_t i, int64_t j)
+static int64_t parting(const struct gold *run, struct block *block, int64_t i, int64_t j)
 {
     const int64_t first = run->turn[i] < run->turn[j] ? i : j, second = i + j - first;
-    const int64_t *counts = run->counts;
-    const double *y = run->path + first * (BLOCK + 1), *z = run->path + second * (BLOCK + 1);
-    const double *beta = block->table + (counts[first] - block->begin);
-    const double *gamma = block->table + (counts[second] - block->begin);
-    const double wide = run->b * SAFE * run->share[first];
-    const double large = run->b * SAFE * run->share[second];
-    const int sweeps = (int)block->sweeps;
-    int64_t apart[BLOCK], found = 0;
-    for (int s = 0; s < sweeps; s++) {
-        const double reach = wide * beta[s + 1];
-        apart[s] = (fabs(y[s + 1] - z[s]) > reach + large * gamma[s]) |
-                   (fabs(y[s + 1] - z[s + 1]) > reach + large * gamma[s + 1]);
-        found |= apart[s];
-    }
-    if (!found)
-        return NEVER;
-    for (int s = 0; s < sweeps; s++) {
-        if (!apart[s])
-            continue;
-        const int u = s + 1;
-        for (int w = s; w < s + 2; w++) { /* after the pull of the first, then of the second */
-            const int64_t place = run->turn[w == s ? first : second];
-            const int64_t time = run->pulls + s * block->k + place + 1;
-            double reach = beta[u] + gamma[w];
-            if (run->rule.kind != PER_PULL) {
-                const double unit = unit_after(time, &run->rule);
-                const double mine = (double)(counts[first] + u);
-                const double theirs = (double)(counts[second] + w);
-                reach = radius(mine, rint(y[u] * mine), unit, &run->rule) +
-                        radius(theirs, rint(z[w] * theirs), unit, &run->rule);
-            }
-            if (fabs(y[u] - z[w]) > run->b * reach)
-                return time;
-        }
+    uint8_t apart[BLOCK];
+    maybe_apart(run, block, first, second, apart);
+    const uint8_t *at = apart, *stop = apart + block->sweeps;
+    for (; (at = memchr(at, 1, (size_t)(stop - at))); at++) {
+        const int s = (int)(at - apart);
+        const int64_t begun = run->pulls + s * block->k + 1;
+        if (apart_at(run, block, first, second, s + 1, s, begun + run->turn[first]))
+            return begun + run->turn[first];
+        if (apart_at(run, block, first, second, s + 1, s + 1, begun + run->turn[second]))
+            return begun + run->turn[second];
     }
     return NEVER;
 }
 
 /* Find the edges that break within the block, up to the pull `end`; return how many. */
-static int64_t find_parted(const struct gold *run, const struct block *block, int64_t end)
+static int64_t find_parted(const struct gold *run, struct block *block, int64_t end)
 {
     const int64_t n = run->n;
-    const float *least = run->least, *most = run->most;
+    const int32_t *least = run->least, *most = run->most;
     int64_t parted = 0;
+    shorten(run, block);
     for (int64_t i = 0; i < n; i++) {
-        const uint8_t *row = run->edges + i * n;
         if (least[i] >= block->highest && block->lowest >= most[i])
             continue;
-        for (int64_t begin = i + 1; begin < n; begin += CHUNK) {
-            const int64_t size = n - begin < CHUNK ? n - begin : CHUNK;
-            if (!near(row + begin, least + begin, most + begin, size, least[i], most[i]))
+        const int64_t after = i + 1;
+        near(run->edges + i * n + after, run->short_least + after, run->short_most + after,
+            n - after, run->short_least[i], run->short_most[i], run->close + after);
+        const uint8_t *at = run->close + after, *stop = run->close + n;
+        for (; (at = memchr(at, 1, (size_t)(stop - at))); at++) {
+            const int64_t j = at - run->close;
+            if (least[i] >= most[j] && least[j] >= most[i])
                 continue;
-            for (int64_t j = begin; j < begin + size; j++) {
-                if (!row[j] || (least[i] >= most[j] && least[j] >= most[i]))
-                    continue;
-                const int64_t time = parting(run, block, i, j);
-                if (time <= end) {
-                    run->times[parted] = time;
-                    run->ones[parted] = (int32_t)i;
-                    run->others[parted] = (int32_t)j;
-                    parted++;
-                }
+            const int64_t time = parting(run, block, i, j);
+            if (time <= end) {
+                run->times[parted] = time;
+                run->ones[parted] = (int32_t)i;
+                run->others[parted] = (int32_t)j;
+                parted++;
             }
         }
     }
@@ -374,8 +475,8 @@ static int64_t line_up(const struct gold *run)
     int64_t k = 0;
     for (int64_t x = 0; x < run->n; x++) {
         const int64_t i = (run->position + x) % run->n;
-        run->least[i] = INFINITY; /* for arms out of play */
-        run->most[i] = -INFINITY;
+        run->least[i] = INT32_MAX; /* for arms out of play */
+        run->most[i] = INT32_MIN;
         if (!run->stage[i]) {
             run->order[k] = i;
             run->turn[i] = k++;
@@ -392,7 +493,7 @@ static void take_over(struct gold *run, const struct block *block, int64_t end)
     for (int64_t x = 0; x < k; x++) {
         const int64_t i = order[x], made = (end - run->pulls - x + k - 1) / k;
         counts[i] += made;
-        run->totals[i] = rint(run->path[i * (BLOCK + 1) + made] * (double)counts[i]);
+        run->totals[i] += run->path[i * (BLOCK + 1) + made];
     }
     run->position = (order[(end - run->pulls - 1) % k] + 1) % run->n;
     run->pulls = end;

@@ -48,8 +48,11 @@ class _Gold(Record):
         real b
         whole largest_group enough kind
         real sigma r level spent parts
-        floats path share
-        small_floats least most
+        bytes path
+        floats share
+        small_wholes least most
+        short_wholes short_least short_most
+        bytes close
         wholes order turn hub times
         small_wholes ones others
         wholes latest before queue
@@ -113,10 +116,13 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         level=level,
         spent=6 * run.setting.problem.delta,
         parts=math.pi**2 * n,
-        path=np.empty((n, BLOCK + 1)),
+        path=np.empty((n, BLOCK + 1), dtype=np.uint8),
         share=np.ones(n),
-        least=np.empty(n, dtype=np.float32),
-        most=np.empty(n, dtype=np.float32),
+        least=np.empty(n, dtype=np.int32),
+        most=np.empty(n, dtype=np.int32),
+        short_least=np.empty(n, dtype=np.int16),
+        short_most=np.empty(n, dtype=np.int16),
+        close=np.empty(n, dtype=np.uint8),
         order=np.empty(n, dtype=np.int64),
         turn=np.empty(n, dtype=np.int64),
         hub=np.zeros(n, dtype=np.int64),

@@ -42,9 +42,10 @@ KINDS: dict[str, Any] = {
     "floats": _Array(np.float64),
     "wholes": _Array(np.int64),
     "flags": _Array(np.bool_),
+    "bytes": _Array(np.uint8),
     "words": _Array(np.uint64),
-    "small_floats": _Array(np.float32),
     "small_wholes": _Array(np.int32),
+    "short_wholes": _Array(np.int16),
     "results": c_void_p,  # an array of ctypes, in which a kernel gives several numbers
     "record": c_void_p,
 }
