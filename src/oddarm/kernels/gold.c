@@ -297,16 +297,21 @@ static bool apart_at(const struct gold *run, struct block *block, int64_t first,
     const int64_t mine = run->counts[first] + u, theirs = run->counts[second] + w;
     const double total = run->totals[first] + run->path[first * (BLOCK + 1) + u];
     const double other = run->totals[second] + run->path[second * (BLOCK + 1) + w];
-    double both;
+    const double distance = fabs(total / (double)mine - other / (double)theirs);
     if (run->rule.kind == PER_PULL) {
         fill_table(run, block);
-        both = block->table[mine - block->begin] + block->table[theirs - block->begin];
-    } else {
-        const double unit = unit_after(time, &run->rule);
-        both = radius((double)mine, total, unit, &run->rule) +
-               radius((double)theirs, other, unit, &run->rule);
+        return distance >
+               run->b * (block->table[mine - block->begin] + block->table[theirs - block->begin]);
     }
-    return fabs(total / (double)mine - other / (double)theirs) > run->b * both;
+    double unit = block->unit; /* the least within the block, as radii grow with time */
+    double both = radius((double)mine, total, unit, &run->rule) +
+                  radius((double)theirs, other, unit, &run->rule);
+    if (distance <= run->b * SAFE * both)
+        return false;
+    unit = unit_after(time, &run->rule);
+    both = radius((double)mine, total, unit, &run->rule) +
+           radius((double)theirs, other, unit, &run->rule);
+    return distance > run->b * both;
 }
 
 /* After which pull, of all, the distance of two arms outgrows their radii; NEVER if that does not
