@@ -12,6 +12,7 @@ enum { PER_PULL, AGRESTI, HOEFFDING };
 #define LANES 16           /* extremes kept side by side, so that they are found in wide vectors */
 #define CHORD 16           /* pulls of an arm between logarithms that are computed */
 #define NEVER INT64_MAX    /* a time that does not come */
+#define OPEN 0             /* one in the block that has not been found out */
 #define SAFE (1.0 - 1e-12) /* times the radii, where they only tell which pairs to follow */
 #define SHORT 32766        /* the largest short number but one */
 #define EACH_BYTE 0x0101010101010101u
@@ -333,10 +334,22 @@ static int64_t parting(const struct gold *run, struct block *block, int64_t i, i
     return NEVER;
 }
 
-/* Find the edges that break within the block, up to the pull `end`; return how many. */
+/* Whether two arms are apart after the last sweep. Most that part still are, so that when they
+ * did so need not be found out as long as no community splits. */
+static bool apart_in_the_end(const struct gold *run, struct block *block, int64_t i, int64_t j)
+{
+    const int64_t last = run->turn[i] < run->turn[j] ? run->turn[j] : run->turn[i];
+    const int sweeps = (int)block->sweeps;
+    return apart_at(
+        run, block, i, j, sweeps, sweeps, run->pulls + (sweeps - 1) * block->k + last + 1);
+}
+
+/* Find the edges that break within the block, up to the pull `end`; return how many. Some times
+ * are left open. */
 static int64_t find_parted(const struct gold *run, struct block *block, int64_t end)
 {
     const int64_t n = run->n;
+    const bool whole = end == run->pulls + block->sweeps * block->k;
     const int32_t *least = run->least, *most = run->most;
     int64_t parted = 0;
     shorten(run, block);
@@ -351,7 +364,9 @@ static int64_t find_parted(const struct gold *run, struct block *block, int64_t 
             const int64_t j = at - run->close;
             if (least[i] >= most[j] && least[j] >= most[i])
                 continue;
-            const int64_t time = parting(run, block, i, j);
+            int64_t time = OPEN;
+            if (!whole || !apart_in_the_end(run, block, i, j))
+                time = parting(run, block, i, j);
             if (time <= end) {
                 run->times[parted] = time;
                 run->ones[parted] = (int32_t)i;
@@ -448,6 +463,14 @@ static bool declare(const struct gold *run, int64_t pulls)
     return found;
 }
 
+/* Find out the times that were left open. */
+static void find_times(const struct gold *run, struct block *block, int64_t parted)
+{
+    for (int64_t e = 0; e < parted; e++)
+        if (run->times[e] == OPEN)
+            run->times[e] = parting(run, block, run->ones[e], run->others[e]);
+}
+
 /* Delete edges in the order of time, up to the pull that makes arms terminal; return the number of
  * that pull, `end` if there is none. */
 static int64_t replay(const struct gold *run, int64_t parted, int64_t end)
@@ -528,6 +551,7 @@ EXPORT bool gold_advance(struct gold *run)
         draw_block(run, &block);
         const int64_t parted = find_parted(run, &block, end);
         if (parted && !joined(run, parted)) {
+            find_times(run, &block, parted);
             end = replay(run, parted, end);
             over = terminals(run) >= run->enough;
         }
