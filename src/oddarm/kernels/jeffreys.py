@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from oddarm.kernels.native import function
 
 __all__ = ["jeffreys_intervals"]
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
 _intervals = function("jeffreys_intervals", "floats wholes wholes whole real floats floats")
 
 
 def jeffreys_intervals(
-    totals: Any, counts: Any, arms: Any, level: float, low: Any, high: Any
+    totals: Floats, counts: Wholes, arms: Wholes, level: float, low: Floats, high: Floats
 ) -> None:
     """Write the ends of some arms in the order given; all of [0, 1] for one without pulls."""
-    _intervals(
-        totals,
-        counts,
-        np.require(arms, np.int64, ("C", "W")),
-        len(arms),
-        level,
-        low,
-        high,
-    )
+    _intervals(totals, counts, arms, len(arms), level, low, high)

@@ -30,7 +30,7 @@ class _Array:
         """Return what ctypes hands over; a TypeError if the array is of another kind."""
         if value is None:
             return None
-        if value.dtype != self._dtype:
+        if value.dtype is not self._dtype and value.dtype != self._dtype:  # mostly the very same
             raise TypeError(f"an array of {value.dtype}, must be of {self._dtype}")
         return _handed(value)
 
