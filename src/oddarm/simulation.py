@@ -105,7 +105,7 @@ def simulate(
         return told(run(0))
     if runs < 1:
         raise ParameterError(f"runs == {runs!r}, must be >= 1.")
-    results = [told(run(0))]  # compiles what is to be compiled
+    results = [told(run(0))]  # the first one also loads what all need
     start = time.perf_counter()
     results += [told(run(k)) for k in range(1, min(runs, 2))]
     ahead = (time.perf_counter() - start) * (runs - len(results))

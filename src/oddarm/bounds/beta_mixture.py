@@ -136,8 +136,8 @@ def kl_deviation(a: Floats, b: Floats, level: Floats) -> Floats:
     return np.asarray(np.where(b > 0, d, 0.0))
 
 
-# The same for one arm, in plain arithmetic that also compiles. What Stirling's formula leaves out
-# is tabulated for small counts: log Γ(z+½) - (z log z - z + ½ log 2π), and the like for log Γ(z).
+# The same for one arm, in plain arithmetic, as in jeffreys.c. What Stirling's formula leaves out is
+# tabulated for small counts: log Γ(z+½) - (z log z - z + ½ log 2π), and the like for log Γ(z).
 
 _HALF_REMAINDERS = tuple(
     math.lgamma(z + 0.5) - ((z * math.log(z) if z else 0.0) - z + _HALF_LOG_2PI) for z in range(16)

@@ -295,7 +295,7 @@ def most_seconds(cells: Iterable[Cell], workers: int) -> float:
             if cell.strategy == "adaptive":  # its rounds grow, and planning is by the round
                 some *= 50
             pilot = replace(cell, cap=min(cell.cap, some), runs=1)
-            run_cell(pilot)  # compiles
+            run_cell(pilot)  # loads what it needs
             found = run_cell(pilot)
             known[kind] = found["seconds"] / max(sum(found["pulls"]), 1)
         total += known[kind] * cell.cap * min(cell.runs, CAPPED_RUNS)
