@@ -545,7 +545,7 @@ class AdaptiveRun(Run):
         return factors, cost
 
     def _evidence(self, counts: Floats, caution: float) -> Floats:
-        """Return what `kernels.blocks.certify` wants to know of the evidence of pairs."""
+        """Return what `certify` in blocks.c wants to know of the evidence of pairs."""
         if not self.pairs:
             return np.empty(0)
         assert isinstance(self._bound, CentredBeta)

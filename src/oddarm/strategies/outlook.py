@@ -37,7 +37,7 @@ class Outlook:
         means: Estimates.
         counts: Pulls.
         by_mean: The arms in the order of their estimates.
-        evidence: What `kernels.blocks.certify` wants to know of the evidence of pairs.
+        evidence: What `certify` in blocks.c wants to know of the evidence of pairs.
         epsilon: ε.
         most: The most members that a group may have.
         side: The fewest arms of a segment.
