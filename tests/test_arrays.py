@@ -7,7 +7,7 @@ import pytest
 
 import oddarm
 from oddarm import OddarmError, Search
-from oddarm.strategies import Gold
+from oddarm.strategies import STRATEGIES, Gold
 from oddarm.strategies.gold import GoldRun
 
 NAMES = list("abcdefghij")
@@ -125,6 +125,17 @@ def test_arms_set_aside():
     search.tell_indices([2, 3, 3], [1, 1, 0])
     assert search.tally.counts.tolist() == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
     assert search.run.tally.counts.tolist() == [0, 0, 2, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_rewards_of_none_but_arms_set_aside(strategy):
+    """Late rewards of arms that were all set aside are ignored by every strategy."""
+    search = Search(NAMES, strategy, max_outliers=1)
+    search.set_aside("c", "broken")
+    before = json.dumps(search.to_dict())
+    search.tell_indices([2, 2], [1, 0])
+    search.tell("c", [1, 0])
+    assert json.dumps(search.to_dict()) == before
 
 
 def test_after_the_end_rewards_change_no_decision():

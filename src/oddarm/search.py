@@ -252,19 +252,24 @@ class Search:
         if index.min() < 0 or index.max() >= self.n:
             bad = index.min() if index.min() < 0 else index.max()
             raise UnknownArmError(f"arm {bad}, must be a whole number from 0 to {self.n - 1}.")
-        index = index.astype(np.intp, copy=False)
+        self.tell_checked(index.astype(np.intp, copy=False), values)
+
+    def tell_checked(self, arms: NDArray[np.intp], rewards: NDArray[np.float64]) -> None:
+        """As `tell_indices`, with at least one reward, by a caller who has checked them all."""
         decided = self.done
         self.run.unsettle()
         if self._live is None:
-            self.tally.add_many(index, values)
+            self.tally.add_many(arms, rewards)
             if not decided:
-                self.run.update_many(index)
+                self.run.update_many(arms)
             return
-        known = np.isin(index, self._live)
-        index, values = index[known], values[known]
-        self.tally.add_many(index, values)
-        places = np.searchsorted(self._live, index)
-        self.run.tally.add_many(places, values)
+        known = np.isin(arms, self._live)
+        if not known.any():
+            return
+        arms, rewards = arms[known], rewards[known]
+        self.tally.add_many(arms, rewards)
+        places = np.searchsorted(self._live, arms)
+        self.run.tally.add_many(places, rewards)
         if not decided:
             self.run.update_many(places)
 

@@ -11,6 +11,8 @@ import json
 import time
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from oddarm.errors import StateError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.store.database import Connection
@@ -140,7 +142,7 @@ class Replica:
             if len(arms) == 1:
                 search.tell(search.names[arms[0]], rewards[0])
             else:
-                search.tell_indices(arms, rewards)
+                search.tell_checked(np.array(arms, dtype=np.intp), np.array(rewards, dtype=float))
         self._note(began)
 
     def ask(self, limit: int | None) -> list[Any]:
