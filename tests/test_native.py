@@ -15,7 +15,7 @@ import oddarm
 from oddarm.bounds.beta_mixture import jeffreys_interval
 from oddarm.bounds.numerics import erfcinv
 from oddarm.kernels.blocks import resort
-from oddarm.kernels.jeffreys import jeffreys_intervals
+from oddarm.kernels.jeffreys import jeffreys_narrow
 from oddarm.kernels.native import function
 
 
@@ -28,21 +28,20 @@ def test_intervals_of_jeffreys_are_the_same_to_the_last_bit(alpha):
         pairs += [(s, m) for s in (0, 1, 15, 16, m // 3, m // 2, m - 16, m - 15, m - 1, m)]
     totals = np.array([float(s) for s, _ in pairs])
     counts = np.array([m for _, m in pairs])
-    low, high = np.empty(len(pairs)), np.empty(len(pairs))
-    jeffreys_intervals(totals, counts, np.arange(len(pairs)), level, low, high)
+    low, high = np.zeros(len(pairs)), np.ones(len(pairs))
+    jeffreys_narrow(totals, counts, np.arange(len(pairs)), level, low, high)
     plain = [jeffreys_interval(float(s), float(m), level) for s, m in pairs]
     assert [*zip(low.tolist(), high.tolist(), strict=True)] == plain
 
 
-def test_arms_in_the_order_given_and_without_pulls():
-    """Arms may be named in any order and more than once."""
-    totals, counts = np.array([3.0, 0.0, 9.0]), np.array([7, 0, 20])
-    arms = np.array([2, 0, 1, 2])
-    low, high = np.empty(4), np.empty(4)
-    jeffreys_intervals(totals, counts, arms, 4.0, low, high)
-    assert (low[2], high[2]) == (0.0, 1.0)
-    for k, (s, m) in {0: (9.0, 20.0), 1: (3.0, 7.0), 3: (9.0, 20.0)}.items():
-        assert (low[k], high[k]) == jeffreys_interval(s, m, 4.0)
+def test_only_intervals_of_the_arms_named_are_narrowed():
+    """In any order; not that of an arm without pulls."""
+    totals, counts = np.array([3.0, 0.0, 9.0, 5.0]), np.array([7, 0, 20, 9])
+    low, high = np.zeros(4), np.ones(4)
+    jeffreys_narrow(totals, counts, np.array([2, 1, 0]), 4.0, low, high)
+    assert (low[0], high[0]) == jeffreys_interval(3.0, 7.0, 4.0)
+    assert (low[2], high[2]) == jeffreys_interval(9.0, 20.0, 4.0)
+    assert (low[[1, 3]], high[[1, 3]]) == (pytest.approx([0, 0]), pytest.approx([1, 1]))
 
 
 def test_erfcinv_is_the_same_to_the_last_bit():

@@ -253,9 +253,28 @@ def test_many_arms_equal_one_after_the_other_to_the_last_bit():
     tally.totals[::50], tally.totals[1::50] = 0, tally.counts[1::50]
     tally.counts[2::50], tally.totals[2::50] = 0, 0
     arms = rng.permutation(n)[:4000]
+    middle, reach = rng.random(n), rng.random(n) ** 3  # some are empty with what is known now
     for bound in (bounds.BetaMixture(0.005), bounds.CentredBeta(0.005)):
-        each = np.array([bound.interval_of(tally, arm) for arm in arms.tolist()])
-        np.testing.assert_array_equal(np.transpose(bound.intervals_of(tally, arms)), each)
+        one = np.maximum(middle - reach, 0), np.minimum(middle + reach, 1)
+        many = one[0].copy(), one[1].copy()
+        for arm in arms.tolist():
+            bound.narrow(tally, arm, *one)
+        bound.narrow_many(tally, arms, *many)
+        np.testing.assert_array_equal(many, one)
+
+
+def test_narrowed_intervals():
+    """The intersection; the interval of now if there is none; others are left alone."""
+    tally = Tally(4, Bernoulli())
+    tally.counts[:], tally.totals[:] = 100, 50
+    bound = bounds.BetaMixture(0.05)
+    now = bound.interval_of(tally, 0)
+    low, high = np.array([0.49, 0.0, 0.9, 0.1]), np.array([1.0, 0.51, 0.95, 0.2])
+    bound.narrow_many(tally, np.arange(3), low, high)
+    assert [*zip(low, high, strict=True)] == [(0.49, now[1]), (now[0], 0.51), now, (0.1, 0.2)]
+    for arm in range(3):
+        bound.narrow(tally, arm, low, high)
+    assert [*zip(low, high, strict=True)] == [(0.49, now[1]), (now[0], 0.51), now, (0.1, 0.2)]
 
 
 def test_unpulled_arms_have_the_whole_range():

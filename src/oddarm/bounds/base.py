@@ -41,10 +41,20 @@ class Bound(Protocol):
         low, high = self.interval(tally.at(arm))
         return float(low[0]), float(high[0])
 
-    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return what `interval_of` does for each of some arms, to the last bit."""
-        ends = np.array([self.interval_of(tally, arm) for arm in arms.tolist()])
-        return ends[:, 0], ends[:, 1]
+    def narrow(self, tally: Tally, arm: int, low: Floats, high: Floats) -> None:
+        """Intersect the interval of an arm so far, in `low` and `high`, with that of now.
+
+        Crossed ends mean that an interval has failed, which may happen with probability δ/n; the
+        latest one alone is then as good as any, and lets the search end.
+        """
+        now = self.interval_of(tally, arm)
+        both = max(now[0], float(low[arm])), min(now[1], float(high[arm]))
+        low[arm], high[arm] = both if both[0] <= both[1] else now
+
+    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+        """Do what `narrow` does for each of some arms, to the last bit."""
+        for arm in arms.tolist():
+            self.narrow(tally, arm, low, high)
 
 
 class RadiusBound(Bound, Protocol):

@@ -67,15 +67,14 @@ class BetaMixture(Bound):
             return super().interval_of(tally, arm)
         return jeffreys_interval(float(tally.totals[arm]), float(m), -math.log(self.alpha))
 
-    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return the intervals of some arms; of many, in compiled code."""
+    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+        """Narrow the intervals of some arms; those of many in compiled code."""
         if len(arms) < FEW or self.prior != 0.5:
-            return super().intervals_of(tally, arms)
-        from oddarm.kernels.jeffreys import jeffreys_intervals
+            super().narrow_many(tally, arms, low, high)
+            return
+        from oddarm.kernels.jeffreys import jeffreys_narrow
 
-        low, high = np.empty(len(arms)), np.empty(len(arms))
-        jeffreys_intervals(tally.totals, tally.counts, arms, -math.log(self.alpha), low, high)
-        return low, high
+        jeffreys_narrow(tally.totals, tally.counts, arms, -math.log(self.alpha), low, high)
 
     def bounds_for(self, successes: object, pulls: object) -> tuple[Floats, Floats]:
         """Return the intervals for arrays of successes and pulls."""

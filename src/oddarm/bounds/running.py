@@ -33,26 +33,17 @@ class RunningIntervals:
 
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
-        if not self.bound.proved:
+        if self.bound.proved:
+            self.bound.narrow(self.tally, arm, self.low, self.high)
+        else:
             self.low, self.high = self.bound.interval(self.tally)
-            return
-        low, high = self.bound.interval_of(self.tally, arm)
-        both = max(low, float(self.low[arm])), min(high, float(self.high[arm]))
-        # Crossed ends mean that an interval has failed, which may happen with probability δ/n; the
-        # latest one alone is then as good as any, and lets the search end.
-        self.low[arm], self.high[arm] = both if both[0] <= both[1] else (low, high)
 
     def update_many(self, arms: NDArray[np.intp]) -> None:
-        """Take note that the tallies of some arms, each named once, have grown."""
-        if not self.bound.proved:
+        """Take note that the tallies of some arms have grown."""
+        if self.bound.proved:
+            self.bound.narrow_many(self.tally, arms, self.low, self.high)
+        else:
             self.low, self.high = self.bound.interval(self.tally)
-            return
-        low, high = self.bound.intervals_of(self.tally, arms)
-        both = np.maximum(low, self.low[arms]), np.minimum(high, self.high[arms])
-        failed = both[0] > both[1]
-        if failed.any():  # as above
-            both = np.where(failed, low, both[0]), np.where(failed, high, both[1])
-        self.low[arms], self.high[arms] = both
 
     @property
     def widths(self) -> Floats:

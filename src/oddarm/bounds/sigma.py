@@ -68,7 +68,7 @@ class SigmaBounded(Bound):
         radius = self._unit(max(tally.pulls, 1)) / np.sqrt(np.maximum(tally.counts, 1))
         return _around(tally, radius, self.low, self.high)
 
-    def threshold_radius(self, tally: Tally, low: Floats, high: Floats) -> float:  # noqa: ARG002
+    def threshold_radius(self, tally: Tally, means: Floats, low: Floats, high: Floats) -> float:  # noqa: ARG002
         """Return β of the threshold: sqrt(l(k)/h) in place of 1/√m."""
         inverse = float((1.0 / tally.counts).mean())  # 1/h
         scale = math.sqrt(l_of_k(self.k, self.n, self.delta) * inverse)
@@ -95,7 +95,7 @@ class SigmaBernoulli(Bound):
         """Return ŷ ± β; [0, 1] for an arm that was never pulled."""
         return _around(tally, self._radii(tally)[1], 0.0, 1.0)
 
-    def threshold_radius(self, tally: Tally, low: Floats, high: Floats) -> float:  # noqa: ARG002
+    def threshold_radius(self, tally: Tally, means: Floats, low: Floats, high: Floats) -> float:  # noqa: ARG002
         """Return β of the threshold."""
         p, radius = self._radii(tally)
         spread = float(p.std())
@@ -128,13 +128,16 @@ class SigmaProved(Bound):
         """Return the interval of one arm."""
         return self.arms.interval_of(tally, arm)
 
-    def intervals_of(self, tally: Tally, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return the intervals of some arms."""
-        return self.arms.intervals_of(tally, arms)
+    def narrow(self, tally: Tally, arm: int, low: Floats, high: Floats) -> None:
+        """Narrow the interval of one arm."""
+        self.arms.narrow(tally, arm, low, high)
 
-    def threshold_radius(self, tally: Tally, low: Floats, high: Floats) -> float:
+    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+        """Narrow the intervals of some arms."""
+        self.arms.narrow_many(tally, arms, low, high)
+
+    def threshold_radius(self, tally: Tally, means: Floats, low: Floats, high: Floats) -> float:  # noqa: ARG002
         """Return mean(r) + k·rms(r)."""
-        means = tally.totals / tally.counts
         r = np.maximum(np.maximum(high - means, means - low), 0.0)
         n = len(r)
         return float(np.add.reduce(r) / n + self.k * math.sqrt(np.add.reduce(r * r) / n))

@@ -85,7 +85,7 @@ static double deviation(double a, double b, double level)
     return d;
 }
 
-void jeffreys_interval(double s, double m, double level, double *low, double *high)
+static void interval_of(double s, double m, double level, double *low, double *high)
 {
     const double f = m - s;
     const double part = half_remainder(s) + half_remainder(f) - whole_remainder(m);
@@ -96,15 +96,25 @@ void jeffreys_interval(double s, double m, double level, double *low, double *hi
     *high = least_of(p + deviation(p, q, tau), 1.0);
 }
 
-/* The ends of some arms in the order given; all of [0, 1] for one without pulls. */
-EXPORT void jeffreys_intervals(const double *totals, const int64_t *counts, const int64_t *arms,
+void jeffreys_intersect(double s, double m, double level, double *low, double *high)
+{
+    double low_now, high_now;
+    interval_of(s, m, level, &low_now, &high_now);
+    *low = most_of(low_now, *low);
+    *high = least_of(high_now, *high);
+    if (*low > *high) {
+        *low = low_now;
+        *high = high_now;
+    }
+}
+
+/* Intersect the intervals of some arms so far with those of now. */
+EXPORT void jeffreys_narrow(const double *totals, const int64_t *counts, const int64_t *arms,
     int64_t some, double level, double *low, double *high)
 {
     for (int64_t k = 0; k < some; k++) {
         const int64_t arm = arms[k];
-        low[k] = 0.0;
-        high[k] = 1.0;
         if (counts[arm] > 0)
-            jeffreys_interval(totals[arm], (double)counts[arm], level, &low[k], &high[k]);
+            jeffreys_intersect(totals[arm], (double)counts[arm], level, &low[arm], &high[arm]);
     }
 }

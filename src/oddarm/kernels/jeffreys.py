@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from oddarm.kernels.native import function
 
-__all__ = ["jeffreys_intervals"]
+__all__ = ["jeffreys_narrow"]
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
-_intervals = function("jeffreys_intervals", "floats wholes wholes whole real floats floats")
+_narrow = function("jeffreys_narrow", "floats wholes wholes whole real floats floats")
 
 
-def jeffreys_intervals(
+def jeffreys_narrow(
     totals: Floats, counts: Wholes, arms: Wholes, level: float, low: Floats, high: Floats
 ) -> None:
-    """Write the ends of some arms in the order given; all of [0, 1] for one without pulls."""
-    _intervals(totals, counts, arms, len(arms), level, low, high)
+    """Intersect the intervals of some arms so far, in `low` and `high`, with those of now."""
+    _narrow(totals, counts, arms, len(arms), level, low, high)

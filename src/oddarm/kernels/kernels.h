@@ -50,8 +50,9 @@ static inline bool draw(uint64_t start, uint64_t increment, int64_t index, doubl
 /* z with erfc(z) = x, for 0 < x <= 1 (numerics.c). */
 EXPORT double erfcinv(double x);
 
-/* The ends for s successes in m >= 1 pulls, at log(1/alpha) = level (jeffreys.c, centred.c). */
-void jeffreys_interval(double s, double m, double level, double *low, double *high);
+/* The ends for s successes in m >= 1 pulls, at log(1/alpha) = level: intersected with what `low`
+ * and `high` were, unless that is empty (jeffreys.c), or as of now alone (centred.c). */
+void jeffreys_intersect(double s, double m, double level, double *low, double *high);
 void centred_interval(double s, double m, double level, double *low, double *high);
 
 #endif

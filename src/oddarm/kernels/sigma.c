@@ -126,13 +126,7 @@ EXPORT void sigma_advance(struct visits *run)
         sums.second += y[i] * y[i] - y_before * y_before;
         sums.inverse += 1.0 / m[i] - 1.0 / m_before;
         if (kind == PROVED) {
-            double low, high;
-            jeffreys_interval(run->totals[i], m[i], run->level, &low, &high);
-            const double both_low = most_of(low, run->low[i]);
-            const double both_high = least_of(high, run->high[i]);
-            const bool crossed = both_low > both_high;
-            run->low[i] = crossed ? low : both_low;
-            run->high[i] = crossed ? high : both_high;
+            jeffreys_intersect(run->totals[i], m[i], run->level, &run->low[i], &run->high[i]);
             const double before = radius[i];
             radius[i] = radius_of(y[i], run->low[i], run->high[i]);
             sums.near += radius[i] - before;

@@ -85,9 +85,9 @@ class SigmaRun(RoundRun):
 
     def active(self) -> NDArray[np.bool_]:
         """Return which arms' intervals overlap that of the threshold."""
-        low, high = self.intervals.low, self.intervals.high
-        radius = self.rule.threshold_radius(self.tally, low, high)
-        theta = self.threshold
+        low, high, means = self.intervals.low, self.intervals.high, self.means
+        radius = self.rule.threshold_radius(self.tally, means, low, high)
+        theta = sigma_threshold(means, self.k)
         return np.asarray((low <= theta + radius) & (high >= theta - radius))
 
     def above(self) -> NDArray[np.intp]:
@@ -104,10 +104,11 @@ class SigmaRun(RoundRun):
         """
         if not self.rule.proved:
             return self.estimate()
-        low, high = self.intervals.low, self.intervals.high
-        radius = self.rule.threshold_radius(self.tally, low, high)
-        order = np.argsort(-self.means, kind="stable")
-        return [int(i) for i in order if low[i] > self.threshold + radius]
+        low, high, means = self.intervals.low, self.intervals.high, self.means
+        radius = self.rule.threshold_radius(self.tally, means, low, high)
+        least = sigma_threshold(means, self.k) + radius
+        order = np.argsort(-means, kind="stable")
+        return [int(i) for i in order if low[i] > least]
 
     def estimate(self) -> list[int]:
         """Return the arms with a sample mean above θ̂, the furthest first."""
