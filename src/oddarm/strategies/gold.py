@@ -299,7 +299,7 @@ class GoldRun(SweepRun):
         self.judged[in_play] = pulls
         self.beta[in_play] = self._radius(pulls)
         means = self.tally.totals / self.tally.counts
-        if float(np.ptp(means)) <= self.b * float(self.beta.min()):
+        if means.max() - means.min() <= self.b * self.beta.min():
             return  # by far
         apart = np.abs(means[:, None] - means[None, :])
         given_up = (apart > self.b * (self.beta[:, None] + self.beta[None, :])) & self.graph.edges
@@ -316,7 +316,10 @@ class GoldRun(SweepRun):
 
     def _step_ahead(self) -> None:
         """Judge the arms that are ahead of the slowest by one pull more than it has."""
-        for i in np.flatnonzero((self.tally.counts > self.judged) & (self.stage == 0)).tolist():
+        ahead = self.tally.counts > self.judged
+        if not ahead.any():  # mostly, after a batch
+            return
+        for i in np.flatnonzero(ahead & (self.stage == 0)).tolist():
             self._judge_by(i, int(self.judged[i]) + 1)
 
     def _radius(self, pulls: int) -> float:
