@@ -423,6 +423,35 @@ def test_export(storage):
             study.export("xml")
 
 
+def test_pulls_of_a_batch_in_any_order(storage):
+    """Whether the log lists pulls one by one or in short, they are exported as they were told."""
+    with started(storage) as study:
+        one, two = study.ask(70), study.ask(12)
+        batches = [
+            one[:3],  # from the first on
+            one[5:10],
+            one[4:2:-1],  # backwards
+            [*one[10:12], *two[:2]],  # of two asks
+            [*two[2:4], *two[5:7]],  # with a gap between
+            two[9:10],
+            [one[12], *two[10:12]],
+        ]
+        for batch in batches:
+            study.tell_many({pull.id: 1 for pull in batch})
+        with study.batch() as together:
+            together.tell_many({pull.id: 0 for pull in one[20:30]})
+            together.tell_arm("arm-1", [1, 0], key="k")
+            together.tell_many({pull.id: 1 for pull in [one[40], one[39]]})
+            together.tell_many({pull.id: 1 for pull in one[28:38]})  # two were told before
+        told = [(pull.id, pull.arm) for batch in batches for pull in batch]
+        told += [("k", "arm-1")] * 2
+        last = [*one[20:30], one[40], one[39], *one[30:38]]
+        told += [(pull.id, pull.arm) for pull in last]
+        assert [(tell["pull"], tell["arm"]) for tell in study.tells()] == told
+        rewards = [tell["reward"] for tell in study.tells()]
+        assert rewards == [1] * (len(told) - 22) + [1, 0] + [0] * 10 + [1] * 10
+
+
 def test_aggregates_of_arms(storage):
     """The table of arms holds the pulls and the sum of rewards of each."""
     with started(storage) as study:

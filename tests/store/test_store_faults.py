@@ -14,7 +14,7 @@ import pytest
 
 from oddarm import create_study, list_studies, open_study
 from oddarm.errors import ParameterError, StoreBusyError, StoreError, StoreFullError
-from oddarm.store import schema, sqlite
+from oddarm.store import leases, schema, sqlite
 from oddarm.store.database import open_database
 from oddarm.testing import NAMES
 
@@ -146,12 +146,15 @@ def test_migration(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     with monkeypatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        patch.setattr(leases.Leases, "in_short", lambda self, pulls: pulls)  # noqa: ARG005
         with create_study(path, "demo", NAMES, strategy="gold", max_outliers=1) as study:
             pulls = study.ask(7)
             study.tell_many({pull.id: 1 for pull in pulls[:5]})
             before = state(study)
+            exported = list(study.export())
     assert version(path) == 1
     with open_study(path, "demo") as study:
+        assert list(study.export()) == exported
         assert version(path) == len(schema.MIGRATIONS)
         assert state(study) == before
         assert study.tell_many({pull.id: 1 for pull in pulls}) == 2

@@ -14,6 +14,7 @@ from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, RewardError, UnknownArmError
 from oddarm.store.database import Connection
 from oddarm.store.info import Pull, Status, status_of
+from oddarm.store.leases import Listed
 from oddarm.store.replica import Replica, Told
 
 __all__ = ["LEASE_SECONDS", "Batch"]
@@ -43,7 +44,7 @@ class Batch:
         self._clock = clock
         self._search = replica.search
         self._leases = replica.leases
-        self._told: tuple[list[int], list[float], list[str]] = ([], [], [])  # arms, rewards, pulls
+        self._told: tuple[list[int], list[float], Listed] = ([], [], [])  # arms, rewards, pulls
         self._own: list[tuple[int, list[float], str]] = []  # arm, rewards, key
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
@@ -96,7 +97,7 @@ class Batch:
         self._leases.settle(pulls)
         self._told[0].extend(arms)
         self._told[1].extend(values)
-        self._told[2].extend(pulls)
+        self._told[2].extend(self._leases.in_short(pulls))
         return len(pulls)
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:

@@ -14,12 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from oddarm.errors import UnknownPullError
 from oddarm.store.database import Connection
 
-__all__ = ["Leases", "dumps"]
+__all__ = ["Leases", "Listed", "dumps"]
 
 PART = 64
 """Pulls in a part of an ask."""
@@ -29,6 +29,10 @@ MOST_KEPT = 100_000
 
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
+
+Listed: TypeAlias = list[str | tuple[int, int, int]]
+"""Pulls in the log: an id, or for pulls in a row the number of their ask, the position of the first
+and how many they are."""
 
 
 @dataclass(eq=False)  # each is itself alone, and can be counted
@@ -62,13 +66,13 @@ class Leases:
         self._tag = f"{study & 0xFFFFFF:06x}"
         self._parts: dict[tuple[int, int], _Part] = {}
         self._open: dict[str, tuple[_Part, int]] = {}  # by untold pull, its part and its arm
-        self._told: list[tuple[_Part, int]] = []  # of pulls told since parts were written
+        self._changed: dict[_Part, None] = {}  # parts with pulls told since they were written
 
     def forget(self) -> None:
         """Read all anew before the next use."""
         self._parts.clear()
         self._open.clear()
-        self._told.clear()
+        self._changed.clear()
 
     def grant(self, connection: Connection, seq: int, arms: list[int], expires: float) -> list[str]:
         """Hand out the pulls of an ask; return their ids."""
@@ -100,9 +104,31 @@ class Leases:
         wanted = [pull for pull in wanted if pull in known]
         return wanted, [known[pull][1] for pull in wanted]
 
+    def in_short(self, pulls: list[str]) -> Listed:
+        """Return pulls as the log lists them: what was asked for at once is mostly told at once."""
+        ask, _, position = pulls[0].rpartition(".")
+        first, count = int(position), len(pulls)
+        row = range(first, first + count)
+        if count == 1 or pulls[-1] != f"{ask}.{row[-1]}" or pulls != [f"{ask}.{k}" for k in row]:
+            return [*pulls]
+        return [(int(ask.partition(".")[2]), first, count)]
+
+    def in_full(self, listed: Listed) -> list[str]:
+        """Return the pulls that the log lists, in order."""
+        pulls: list[str] = []
+        for item in listed:
+            if isinstance(item, str):
+                pulls.append(item)
+            else:
+                seq, first, count = item
+                pulls += [f"{self._tag}.{seq}.{k}" for k in range(first, first + count)]
+        return pulls
+
     def settle(self, pulls: Iterable[str]) -> None:
         """Take note that pulls which `find` returned have been told."""
-        self._told += map(self._open.pop, pulls)
+        for part, told in Counter([part for part, _ in map(self._open.pop, pulls)]).items():
+            part.told += told
+            self._changed[part] = None
 
     def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
         """Return how many pulls of each arm have been handed out and have not expired."""
@@ -132,11 +158,8 @@ class Leases:
 
     def write(self, connection: Connection) -> None:
         """Write which pulls have been told."""
-        changed = Counter([part for part, _ in self._told])
-        for part, told in changed.items():
-            part.told += told
-        self._told.clear()
-        self._write(connection, [*changed])
+        self._write(connection, [*self._changed])
+        self._changed.clear()
 
     def _write(self, connection: Connection, parts: list[_Part]) -> None:
         over, left = [], []

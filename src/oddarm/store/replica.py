@@ -16,7 +16,7 @@ import numpy as np
 from oddarm.errors import StateError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.store.database import Connection
-from oddarm.store.leases import Leases, dumps
+from oddarm.store.leases import Leases, Listed, dumps
 from oddarm.strategies import Strategy
 
 __all__ = ["Replica", "Told", "arms_of"]
@@ -27,7 +27,7 @@ SNAPSHOT_SECONDS = 0.5
 """Seconds of work between two snapshots: to plan for thousands of arms takes a while."""
 
 
-Told: TypeAlias = tuple[int | list[int], list[float], str | list[str]]
+Told: TypeAlias = tuple[int | list[int], list[float], str | Listed]
 """Rewards: their arms, or the one arm of all; and their pulls, or the one key of all."""
 
 

@@ -241,7 +241,7 @@ class Study:
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
         """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
-        names = self._names
+        names, leases = self._names, self._replica.leases
         last = 0
         while True:
             with self._database.transaction() as connection:
@@ -254,7 +254,8 @@ class Study:
             for seq, at, text in rows:
                 for told in json.loads(text):
                     _, rewards, pulls = told
-                    each = [pulls] * len(rewards) if isinstance(pulls, str) else pulls
+                    one_key = isinstance(pulls, str)
+                    each = [pulls] * len(rewards) if one_key else leases.in_full(pulls)
                     for arm, pull, reward in zip(arms_of(told), each, rewards, strict=True):
                         yield {
                             "seq": seq,
