@@ -146,7 +146,7 @@ def test_migration(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
     with monkeypatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        patch.setattr(leases.Leases, "in_short", lambda self, pulls: pulls)  # noqa: ARG005
+        patch.setattr(leases.Found, "listed", lambda self: self.pulls)
         with create_study(path, "demo", NAMES, strategy="gold", max_outliers=1) as study:
             pulls = study.ask(7)
             study.tell_many({pull.id: 1 for pull in pulls[:5]})

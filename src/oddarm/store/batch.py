@@ -87,18 +87,18 @@ class Batch:
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""
-        pulls, arms = self._leases.find(self._connection, rewards)
-        if not pulls:
+        found = self._leases.find(self._connection, rewards)
+        if not found.pulls:
             return 0
-        new = len(pulls) == len(rewards)  # nearly always
+        new = len(found.pulls) == len(rewards)  # nearly always
         values = self._check(
-            arms, list(rewards.values()) if new else [rewards[pull] for pull in pulls]
+            found.arms, list(rewards.values()) if new else [rewards[pull] for pull in found.pulls]
         )
-        self._leases.settle(pulls)
-        self._told[0].extend(arms)
+        self._leases.settle(found)
+        self._told[0].extend(found.arms)
         self._told[1].extend(values)
-        self._told[2].extend(self._leases.in_short(pulls))
-        return len(pulls)
+        self._told[2].extend(found.listed())
+        return len(found.pulls)
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
         """As `Study.tell_arm`."""
@@ -144,17 +144,13 @@ class Batch:
         self._leases.write(self._connection)
         self._log("tell", body, self._clock())
         self._replica.apply("tell", body)
-        tally = self._search.tally
-        arms = list({*self._told[0], *(arm for arm, _, _ in self._own)})
+        counts, totals = self._search.tally.cells
+        arms = {*self._told[0], *(arm for arm, _, _ in self._own)}
         self._told, self._own = ([], [], []), []
+        study = self._replica.study
         self._connection.executemany(
             "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
-            [
-                (pulls, total, self._replica.study, arm)
-                for pulls, total, arm in zip(
-                    tally.counts[arms].tolist(), tally.totals[arms].tolist(), arms, strict=True
-                )
-            ],
+            [(counts[arm], totals[arm], study, arm) for arm in arms],
         )
 
     def _log(self, kind: str, body: Any, now: float) -> int:

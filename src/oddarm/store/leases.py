@@ -13,19 +13,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from oddarm.errors import UnknownPullError
 from oddarm.store.database import Connection
 
-__all__ = ["Leases", "Listed", "dumps"]
+__all__ = ["Found", "Leases", "Listed", "dumps"]
 
 PART = 64
 """Pulls in a part of an ask."""
 
-MOST_KEPT = 100_000
-"""Untold pulls kept in memory before more are handed out."""
+MOST_PARTS = 5000
+"""Parts kept in memory before more are handed out."""
 
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
@@ -34,22 +34,66 @@ Listed: TypeAlias = list[str | tuple[int, int, int]]
 """Pulls in the log: an id, or for pulls in a row the number of their ask, the position of the first
 and how many they are."""
 
+TOLD, WAITING, LOST = range(3)
+"""The state of a pull: told, with whoever asked for it, or expired and handed out again. A late
+reward of a lost pull is still taken."""
 
-@dataclass(eq=False)  # each is itself alone, and can be counted
+
+@dataclass(eq=False)  # each is itself alone
 class _Part:
-    """A part of an ask: the arms of the pulls that have not been told, by position.
+    """A part of an ask. What was read from the database ends with the last pull not told.
 
     Attributes:
-        waiting: Those of whoever asked for them.
-        lost: Those that expired and were handed out again; a late reward is still taken.
-        told: How many of both have been told since the part was read or written.
+        seq: The number of the ask.
+        number: That of the part in the ask.
+        ids: The pulls.
+        arms: Their arms; anything for pulls that had been told when the part was read.
+        states: TOLD, WAITING or LOST for each.
     """
 
     seq: int
     number: int
-    waiting: dict[str, int]
-    lost: dict[str, int]
-    told: int = 0
+    ids: list[str]
+    arms: list[int]
+    states: bytearray
+
+    def in_state(self, state: int) -> dict[str, int]:
+        """Return the arms of the pulls in a state, by position in the ask."""
+        first = self.number * PART
+        return {
+            str(first + k): arm
+            for k, (arm, found) in enumerate(zip(self.arms, self.states, strict=True))
+            if found == state
+        }
+
+
+@dataclass
+class Found:
+    """Pulls that have not been told.
+
+    Attributes:
+        pulls: Their ids.
+        arms: Their arms.
+        rows: The same as parts, the first pull in the part, and how many follow in a row.
+    """
+
+    pulls: list[str] = field(default_factory=list)
+    arms: list[int] = field(default_factory=list)
+    rows: list[tuple[_Part, int, int]] = field(default_factory=list)
+
+    def listed(self) -> Listed:
+        """Return the pulls as the log lists them; those of one ask in order are mostly one row."""
+        listed: Listed = []
+        ask = first = count = 0
+        for part, at, more in self.rows:
+            position = part.number * PART + at
+            if part.seq == ask and position == first + count:
+                count += more
+                listed.pop()
+            else:
+                ask, first, count = part.seq, position, more
+            listed.append((ask, first, count) if count > 1 else part.ids[at])
+        return listed
 
 
 class Leases:
@@ -64,71 +108,65 @@ class Leases:
         self._study = study
         self._name = name
         self._tag = f"{study & 0xFFFFFF:06x}"
-        self._parts: dict[tuple[int, int], _Part] = {}
-        self._open: dict[str, tuple[_Part, int]] = {}  # by untold pull, its part and its arm
-        self._changed: dict[_Part, None] = {}  # parts with pulls told since they were written
+        self._parts: dict[tuple[str, int], _Part] = {}  # by tag and ask, and number
+        self._changed: dict[_Part, None] = {}  # since they were written
 
     def forget(self) -> None:
         """Read all anew before the next use."""
         self._parts.clear()
-        self._open.clear()
         self._changed.clear()
 
     def grant(self, connection: Connection, seq: int, arms: list[int], expires: float) -> list[str]:
         """Hand out the pulls of an ask; return their ids."""
-        if len(self._open) > MOST_KEPT:
+        if len(self._parts) > MOST_PARTS:
             self.forget()
+        ids = self._ids(seq, 0, len(arms))
         rows = []
         for number, first in enumerate(range(0, len(arms), PART)):
-            part = arms[first : first + PART]
-            waiting = {str(first + k): arm for k, arm in enumerate(part)}
-            self._keep(_Part(seq, number, waiting, {}))
-            rows.append((self._study, seq, number, expires, dumps(waiting), "{}"))
+            some = slice(first, first + PART)
+            part = _Part(seq, number, ids[some], arms[some], bytearray())
+            part.states += bytes([WAITING]) * len(part.ids)
+            self._keep(part)
+            rows.append((self._study, seq, number, expires, dumps(part.in_state(WAITING)), "{}"))
         connection.executemany(
             "INSERT INTO oddarm_leases (study, seq, part, expires, waiting, lost) "
             "VALUES (?, ?, ?, ?, ?, ?)",
             rows,
         )
-        return [f"{self._tag}.{seq}.{position}" for position in range(len(arms))]
+        return ids
 
-    def find(self, connection: Connection, pulls: Iterable[str]) -> tuple[list[str], list[int]]:
-        """Return those of some pulls that have not been told, and their arms."""
-        wanted, known = list(pulls), self._open
-        try:
-            return wanted, [known[pull][1] for pull in wanted]
-        except KeyError:  # told before, or not in memory
-            sizes: dict[int, int] = {}
-            for pull in wanted:
-                if pull not in known:
-                    self._look_up(connection, pull, sizes)
-        wanted = [pull for pull in wanted if pull in known]
-        return wanted, [known[pull][1] for pull in wanted]
+    def find(self, connection: Connection, pulls: Iterable[str]) -> Found:
+        """Return those of some pulls that have not been told.
 
-    def in_short(self, pulls: list[str]) -> Listed:
-        """Return pulls as the log lists them: what was asked for at once is mostly told at once."""
-        ask, _, position = pulls[0].rpartition(".")
-        first, count = int(position), len(pulls)
-        row = range(first, first + count)
-        if count == 1 or pulls[-1] != f"{ask}.{row[-1]}" or pulls != [f"{ask}.{k}" for k in row]:
-            return [*pulls]
-        return [(int(ask.partition(".")[2]), first, count)]
+        Raises:
+            UnknownPullError: One was never handed out.
+        """
+        wanted, found = list(pulls), Found()
+        sizes: dict[int, int] = {}
+        start = 0
+        while start < len(wanted):
+            part, at = self._place(connection, wanted[start], sizes)
+            count = 1
+            if at < len(part.ids) and part.states[at] != TOLD:
+                count = _in_a_row(part, at, wanted, start)
+                found.rows.append((part, at, count))
+                found.arms += part.arms[at : at + count]
+                found.pulls += wanted[start : start + count]
+            start += count
+        return found
+
+    def settle(self, found: Found) -> None:
+        """Take note that pulls which `find` returned have been told."""
+        for part, at, count in found.rows:
+            part.states[at : at + count] = bytes([TOLD]) * count
+            self._changed[part] = None
 
     def in_full(self, listed: Listed) -> list[str]:
         """Return the pulls that the log lists, in order."""
         pulls: list[str] = []
         for item in listed:
-            if isinstance(item, str):
-                pulls.append(item)
-            else:
-                seq, first, count = item
-                pulls += [f"{self._tag}.{seq}.{k}" for k in range(first, first + count)]
+            pulls += [item] if isinstance(item, str) else self._ids(*item)
         return pulls
-
-    def settle(self, pulls: Iterable[str]) -> None:
-        """Take note that pulls which `find` returned have been told."""
-        for part, told in Counter([part for part, _ in map(self._open.pop, pulls)]).items():
-            part.told += told
-            self._changed[part] = None
 
     def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
         """Return how many pulls of each arm have been handed out and have not expired."""
@@ -148,32 +186,28 @@ class Leases:
             (self._study, now, min(most, 1000)),
         ).fetchall()
         arms: list[int] = []
-        parts = [self._part(connection, seq, number) for seq, number in rows]
-        for part in parts:
-            for position in list(part.waiting)[: most - len(arms)]:
-                part.lost[position] = part.waiting.pop(position)
-                arms.append(part.lost[position])
-        self._write(connection, parts)
+        for seq, number in rows:
+            part = self._part(connection, seq, number)
+            expired = [k for k, state in enumerate(part.states) if state == WAITING]
+            for k in expired[: most - len(arms)]:
+                part.states[k] = LOST
+                arms.append(part.arms[k])
+            self._changed[part] = None
+        self.write(connection)
         return arms
 
     def write(self, connection: Connection) -> None:
-        """Write which pulls have been told."""
-        self._write(connection, [*self._changed])
-        self._changed.clear()
-
-    def _write(self, connection: Connection, parts: list[_Part]) -> None:
+        """Write the parts whose pulls have been told or taken back."""
         over, left = [], []
-        for part in parts:
+        for part in self._changed:
             where = (self._study, part.seq, part.number)
-            if part.told == len(part.waiting) + len(part.lost):
-                self._parts.pop((part.seq, part.number), None)
+            if not any(part.states):
+                self._parts.pop((f"{self._tag}.{part.seq}", part.number), None)
                 over.append(where)
-                continue
-            if part.told:
-                part.waiting = self._untold(part, part.waiting)
-                part.lost = self._untold(part, part.lost)
-                part.told = 0
-            left.append((dumps(part.waiting), dumps(part.lost), len(part.waiting), *where))
+            else:
+                waiting, lost = part.in_state(WAITING), part.in_state(LOST)
+                left.append((dumps(waiting), dumps(lost), len(waiting), *where))
+        self._changed.clear()
         if over:
             connection.executemany(
                 "DELETE FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?", over
@@ -186,49 +220,65 @@ class Leases:
                 left,
             )
 
-    def _untold(self, part: _Part, pulls: dict[str, int]) -> dict[str, int]:
-        ask = f"{self._tag}.{part.seq}."
-        return {position: arm for position, arm in pulls.items() if ask + position in self._open}
-
-    def _look_up(self, connection: Connection, pull: str, sizes: dict[int, int]) -> None:
-        """Read the part of a pull from the database; it is not there if the pull was told.
+    def _place(self, connection: Connection, pull: str, sizes: dict[int, int]) -> tuple[_Part, int]:
+        """Return the part of a pull and where it is there; it may be missing if it was told.
 
         Args:
             connection: A connection in a transaction.
             pull: Its id.
             sizes: How many pulls an ask handed out, as far as it was read before.
         """
-        match = PULL_ID.fullmatch(pull) if isinstance(pull, str) else None
+        if not isinstance(pull, str):
+            raise self._unknown(pull)
+        ask, _, text = pull.rpartition(".")
+        if text.isdecimal() and len(text) < 10:  # nearly always
+            number, at = divmod(int(text), PART)
+            part = self._parts.get((ask, number))
+            if part is not None and at < len(part.ids) and part.ids[at] == pull:
+                return part, at
+        match = PULL_ID.fullmatch(pull)
         if match is None or match[1] != self._tag:
             raise self._unknown(pull)
         seq, position = int(match[2]), int(match[3])
-        self._part(connection, seq, position // PART)
-        if pull in self._open:
-            return
+        number, at = divmod(position, PART)
+        part = self._part(connection, seq, number)
+        if at < len(part.ids):
+            return part, at
         if seq not in sizes:
             sizes[seq] = self._size(connection, seq)
         if position >= sizes[seq]:
             raise self._unknown(pull)
+        return part, at
 
     def _part(self, connection: Connection, seq: int, number: int) -> _Part:
         """Return a part of an ask; all its pulls may have been told."""
-        known = self._parts.get((seq, number))
-        if known is None:
-            row = connection.execute(
-                "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
-                (self._study, seq, number),
-            ).fetchone()
-            waiting, lost = ("{}", "{}") if row is None else row
-            known = _Part(seq, number, json.loads(waiting), json.loads(lost))
-            if row is not None:
-                self._keep(known)
-        return known
+        known = self._parts.get((f"{self._tag}.{seq}", number))
+        if known is not None:
+            return known
+        row = connection.execute(
+            "SELECT waiting, lost FROM oddarm_leases WHERE study = ? AND seq = ? AND part = ?",
+            (self._study, seq, number),
+        ).fetchone()
+        if row is None:
+            return _Part(seq, number, [], [], bytearray())
+        waiting, lost = json.loads(row[0]), json.loads(row[1])
+        first = number * PART
+        count = max(map(int, (waiting | lost)), default=first - 1) + 1 - first
+        part = _Part(seq, number, self._ids(seq, first, count), [0] * count, bytearray(count))
+        for pulls, state in ((waiting, WAITING), (lost, LOST)):
+            for position, arm in pulls.items():
+                k = int(position) - first
+                part.arms[k], part.states[k] = arm, state
+        self._keep(part)
+        return part
 
     def _keep(self, part: _Part) -> None:
-        self._parts[part.seq, part.number] = part
-        ask = f"{self._tag}.{part.seq}."
-        for pulls in (part.waiting, part.lost):
-            self._open.update({ask + position: (part, arm) for position, arm in pulls.items()})
+        self._parts[f"{self._tag}.{part.seq}", part.number] = part
+
+    def _ids(self, seq: int, first: int, count: int) -> list[str]:
+        """Return the ids of pulls of an ask."""
+        ask = f"{self._tag}.{seq}."
+        return [f"{ask}{position}" for position in range(first, first + count)]
 
     def _size(self, connection: Connection, seq: int) -> int:
         """Return how many pulls an ask handed out; 0 if there was no such ask."""
@@ -243,6 +293,15 @@ class Leases:
             f"pull {pull!r} was never handed out by study {self._name!r}: "
             "tell the id that ask returned."
         )
+
+
+def _in_a_row(part: _Part, at: int, wanted: list[str], start: int) -> int:
+    """Return how many pulls to take at once: all that part and list have in common, or one."""
+    if wanted[start + 1 : start + 2] != part.ids[at + 1 : at + 2]:  # spares longer comparisons
+        return 1
+    count = min(len(part.ids) - at, len(wanted) - start)
+    same = part.ids[at : at + count] == wanted[start : start + count]
+    return count if same and part.states.find(TOLD, at, at + count) < 0 else 1
 
 
 _COMPACT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
