@@ -1,5 +1,6 @@
 """GOLD against a literal rendering of Algorithm 1, and its behaviour off the beaten path."""
 
+import copy
 import math
 import random
 from fractions import Fraction
@@ -147,6 +148,34 @@ def test_an_arm_told_far_ahead_does_not_separate_early():
     assert search.result().outliers == [1]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_judged_pulls_in_any_order(seed):
+    """However rewards are told, an arm with m pulls is judged by min(m, slowest + 1)."""
+    rng = np.random.default_rng(seed)
+    means = np.array([0.1, 0.12, 0.15, 0.2, 0.9])
+    search = oddarm.Search(5, "gold", max_outliers=1)
+    search.tell_indices(np.arange(5), rng.random(5) < means)
+    while not search.done:
+        few = rng.choice(5, size=rng.integers(1, 6), replace=False)
+        arms = rng.choice(few, size=rng.integers(1, 30))
+        kind = rng.integers(3)
+        if kind == 0:
+            search.tell_indices(arms, rng.random(len(arms)) < means[arms])
+        elif kind == 1:
+            search.tell(int(arms[0]), rng.random(len(arms)) < means[arms[0]])
+        else:
+            for arm in arms.tolist():
+                search.tell(arm, float(rng.random() < means[arm]))
+        if not search.done:
+            run = copy.deepcopy(search.run)
+            run.unsettle()
+            in_play = run.stage == 0
+            counts, judged = run.tally.counts[in_play], run.judged[in_play]
+            np.testing.assert_array_equal(judged, np.minimum(counts, counts.min() + 1))
+            np.testing.assert_array_equal(run.beta[in_play], run._radii(judged))
+    assert search.result().outliers == [4]
+
+
 def test_batches_keep_the_order_of_separation():
     """All rewards told at once, arm by arm, rank a group before arms that separate later."""
     rng = np.random.default_rng(3)
@@ -261,8 +290,8 @@ def test_no_look_for_many_rounds():
         search.tell(arm, int(rng.random() < 0.3 + 0.02 * arm))
         quiet += search.run._quiet > 0
         if search.pulls % 531 == 0:
-            copy = oddarm.Search.from_dict(search.to_dict())
-            looks.append(copy.run.judged - copy.tally.counts)
+            again = oddarm.Search.from_dict(search.to_dict())
+            looks.append(again.run.judged - again.tally.counts)
     assert quiet > 2000
     assert all((look == 0).all() for look in looks)
 

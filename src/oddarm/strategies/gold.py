@@ -316,11 +316,12 @@ class GoldRun(SweepRun):
 
     def _step_ahead(self) -> None:
         """Judge the arms that are ahead of the slowest by one pull more than it has."""
-        ahead = self.tally.counts > self.judged
+        level = self._level(self.judged)
+        ahead = (self.tally.counts > level) & (self.judged == level)
         if not ahead.any():  # mostly, after a batch
             return
         for i in np.flatnonzero(ahead & (self.stage == 0)).tolist():
-            self._judge_by(i, int(self.judged[i]) + 1)
+            self._judge_by(i, level + 1)
 
     def _radius(self, pulls: int) -> float:
         assert isinstance(self.radius, NormalMixture)  # the one that does not grow
