@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -91,9 +91,14 @@ class Batch:
         if not found.pulls:
             return 0
         new = len(found.pulls) == len(rewards)  # nearly always
-        values = self._check(
-            found.arms, list(rewards.values()) if new else [rewards[pull] for pull in found.pulls]
+        values = self._numbers(
+            list(rewards.values()) if new else [rewards[pull] for pull in found.pulls]
         )
+        if len(values) != len(found.arms):
+            raise RewardError(
+                f"{len(values)} rewards for {len(found.arms)} pulls, must be one each."
+            )
+        self._check_pools(found.arms)
         self._leases.settle(found)
         self._told[0].extend(found.arms)
         self._told[1].extend(values)
@@ -113,10 +118,10 @@ class Batch:
         ).fetchone()
         if known is not None:
             return False
-        values = self._search.rewards.check(rewards).tolist()
+        values = self._numbers(rewards)
         if not values:
             return False
-        self._check([index] * len(values), values)
+        self._check_pools([index] * len(values))
         self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
         self._own.append((index, values, key))
         return True
@@ -172,28 +177,30 @@ class Batch:
                 f"{self._replica.name!r}, such as {self._search.names[0]!r}."
             ) from None
 
-    def _check(self, arms: list[int], rewards: Sequence[Any]) -> list[float]:
-        """Return the rewards as numbers, or raise RewardError."""
+    def _numbers(self, rewards: Any) -> list[float]:
+        """Return rewards as numbers, or raise RewardError."""
         model = self._search.rewards
-        if NUMBERS.issuperset(map(type, rewards)) and model.allow(rewards):  # nearly always
-            values = list(map(float, rewards))
-        else:
-            values = model.check(rewards).tolist()
-        if len(values) != len(arms):
-            raise RewardError(f"{len(values)} rewards for {len(arms)} pulls, must be one each.")
-        tally = self._search.tally
-        if tally.pools is not None:
-            gathered = Counter(self._told[0])
-            for arm, own, _ in self._own:
-                gathered[arm] += len(own)
-            for arm, count in Counter(arms).items():
-                left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
-                if count > left:
-                    raise RewardError(
-                        f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
-                        f"its pool of {int(tally.pools[arm])} left: each item may be told once."
-                    )
+        plain = type(rewards) is list and NUMBERS.issuperset(map(type, rewards))
+        if plain and model.allow(rewards):  # nearly always
+            return list(map(float, rewards))
+        values: list[float] = model.check(rewards).tolist()
         return values
+
+    def _check_pools(self, arms: list[int]) -> None:
+        """Raise RewardError if finite pools have fewer rewards left than one for each of `arms`."""
+        tally = self._search.tally
+        if tally.pools is None:
+            return
+        gathered = Counter(self._told[0])
+        for arm, own, _ in self._own:
+            gathered[arm] += len(own)
+        for arm, count in Counter(arms).items():
+            left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
+            if count > left:
+                raise RewardError(
+                    f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
+                    f"its pool of {int(tally.pools[arm])} left: each item may be told once."
+                )
 
     def _within_pools(self, arms: list[int], on_way: Counter[int]) -> list[int]:
         """Return the arms without those whose finite pool is on its way already."""
