@@ -100,6 +100,18 @@ def test_an_answer_cut_short():
     assert caught.value.status is None
 
 
+@pytest.mark.parametrize("status", [b"200 OK", b"404 Not Found"])
+@pytest.mark.parametrize("head", [CHUNKED, SIZED], ids=["chunked", "sized"])
+def test_an_answer_cut_anywhere_in_its_header(head, status):
+    """No part of a header passes for an answer, be it a good one or a refusal."""
+    whole = head.replace(b"200 OK", status)
+    for end in range(len(whole)):
+        with answering(whole[:end]) as url:
+            lines, error = exported(url)
+        assert lines == []
+        assert error.status is None, whole[:end]
+
+
 @pytest.mark.parametrize(
     ("answer", "status", "words"),
     [

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from oddarm.errors import ServiceError
 from oddarm.store.batch import LEASE_SECONDS
@@ -160,9 +160,11 @@ class Client:
         request = urllib.request.Request(self.url + path, content, headers, method=method)
         try:
             answer: HTTPResponse = urllib.request.urlopen(request, timeout=self._timeout)
+            _check_header(answer)
         except urllib.error.HTTPError as error:
             with error:
                 try:
+                    _check_header(cast("HTTPResponse", error.fp))
                     words = error.read()
                 except (OSError, HTTPException) as cut:
                     raise self._lost(cut) from cut
@@ -173,6 +175,16 @@ class Client:
 
     def _lost(self, error: Exception) -> ServiceError:
         return ServiceError(f"{self.url} does not answer ({error}): is the service running?")
+
+
+def _check_header(answer: HTTPResponse) -> None:
+    """Raise IncompleteRead if the header does not say how long the answer is.
+
+    The service always does. Python takes a connection that ends in the header for an empty answer.
+    """
+    if answer.length is None and not answer.chunked:
+        answer.close()
+        raise IncompleteRead(b"")
 
 
 def _lines(answer: HTTPResponse) -> Iterator[str]:
