@@ -9,6 +9,7 @@ what was read or written before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -30,9 +31,9 @@ MOST_PARTS = 5000
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
 
-Listed: TypeAlias = list[str | tuple[int, int, int]]
-"""Pulls in the log: an id, or for pulls in a row the number of their ask, the position of the first
-and how many they are."""
+Listed: TypeAlias = list[str | tuple[int, int, int] | tuple[int, list[int]]]
+"""Pulls in the log: the number of their ask, and the position of the first and how many they are in
+a row, or all their positions. Logs written before version 3 of the tables have their ids."""
 
 TOLD, WAITING, LOST = range(3)
 """The state of a pull: told, with whoever asked for it, or expired and handed out again. A late
@@ -82,17 +83,15 @@ class Found:
     rows: list[tuple[_Part, int, int]] = field(default_factory=list)
 
     def listed(self) -> Listed:
-        """Return the pulls as the log lists them; those of one ask in order are mostly one row."""
+        """Return the pulls as the log lists them."""
         listed: Listed = []
-        ask = first = count = 0
-        for part, at, more in self.rows:
-            position = part.number * PART + at
-            if part.seq == ask and position == first + count:
-                count += more
-                listed.pop()
-            else:
-                ask, first, count = part.seq, position, more
-            listed.append((ask, first, count) if count > 1 else part.ids[at])
+        for ask, rows in itertools.groupby(self.rows, lambda row: row[0].seq):
+            positions: list[int] = []
+            for part, at, count in rows:
+                first = part.number * PART + at
+                positions += range(first, first + count)
+            row = range(positions[0], positions[0] + len(positions))
+            listed.append((ask, row[0], len(row)) if positions == [*row] else (ask, positions))
         return listed
 
 
@@ -120,7 +119,7 @@ class Leases:
         """Hand out the pulls of an ask; return their ids."""
         if len(self._parts) > MOST_PARTS:
             self.forget()
-        ids = self._ids(seq, 0, len(arms))
+        ids = self._ids(seq, range(len(arms)))
         rows = []
         for number, first in enumerate(range(0, len(arms), PART)):
             some = slice(first, first + PART)
@@ -165,7 +164,13 @@ class Leases:
         """Return the pulls that the log lists, in order."""
         pulls: list[str] = []
         for item in listed:
-            pulls += [item] if isinstance(item, str) else self._ids(*item)
+            if isinstance(item, str):
+                pulls.append(item)
+            elif len(item) == 2:
+                pulls += self._ids(item[0], item[1])
+            else:
+                ask, first, count = item
+                pulls += self._ids(ask, range(first, first + count))
         return pulls
 
     def on_their_way(self, connection: Connection, now: float) -> Counter[int]:
@@ -264,7 +269,8 @@ class Leases:
         waiting, lost = json.loads(row[0]), json.loads(row[1])
         first = number * PART
         count = max(map(int, (waiting | lost)), default=first - 1) + 1 - first
-        part = _Part(seq, number, self._ids(seq, first, count), [0] * count, bytearray(count))
+        ids = self._ids(seq, range(first, first + count))
+        part = _Part(seq, number, ids, [0] * count, bytearray(count))
         for pulls, state in ((waiting, WAITING), (lost, LOST)):
             for position, arm in pulls.items():
                 k = int(position) - first
@@ -275,10 +281,10 @@ class Leases:
     def _keep(self, part: _Part) -> None:
         self._parts[f"{self._tag}.{part.seq}", part.number] = part
 
-    def _ids(self, seq: int, first: int, count: int) -> list[str]:
+    def _ids(self, seq: int, positions: Iterable[int]) -> list[str]:
         """Return the ids of pulls of an ask."""
         ask = f"{self._tag}.{seq}."
-        return [f"{ask}{position}" for position in range(first, first + count)]
+        return [f"{ask}{position}" for position in positions]
 
     def _size(self, connection: Connection, seq: int) -> int:
         """Return how many pulls an ask handed out; 0 if there was no such ask."""

@@ -40,7 +40,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             pulls BIGINT NOT NULL, total DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, arm))""",
     ),
     ("CREATE INDEX oddarm_leases_expires ON oddarm_leases (study, expires)",),
-    (),  # pulls in a row are listed in short, which older versions cannot read
+    (),  # the log lists pulls in short, which older versions cannot read
 )
 """Step k brings a database of version k-1 to version k; steps are added, never changed."""
 
