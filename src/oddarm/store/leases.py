@@ -35,7 +35,7 @@ Listed: TypeAlias = list[str | tuple[int, int, int] | tuple[int, list[int]]]
 """Pulls in the log: the number of their ask, and the position of the first and how many they are in
 a row, or all their positions. Logs written before version 3 of the tables have their ids."""
 
-TOLD, WAITING, LOST = range(3)
+TOLD, WAITING, LOST = range(3)  # TOLD is 0, as bytes are at first
 """The state of a pull: told, with whoever asked for it, or expired and handed out again. A late
 reward of a lost pull is still taken."""
 
@@ -89,7 +89,10 @@ class Found:
             positions: list[int] = []
             for part, at, count in rows:
                 first = part.number * PART + at
-                positions += range(first, first + count)
+                if count == 1:
+                    positions.append(first)
+                else:
+                    positions += range(first, first + count)
             row = range(positions[0], positions[0] + len(positions))
             listed.append((ask, row[0], len(row)) if positions == [*row] else (ask, positions))
         return listed
@@ -142,22 +145,35 @@ class Leases:
         """
         wanted, found = list(pulls), Found()
         sizes: dict[int, int] = {}
+        near: dict[str, tuple[_Part, int]] = {}  # pulls of parts that were told of out of order
         start = 0
         while start < len(wanted):
-            part, at = self._place(connection, wanted[start], sizes)
-            count = 1
-            if at < len(part.ids) and part.states[at] != TOLD:
-                count = _in_a_row(part, at, wanted, start)
-                found.rows.append((part, at, count))
+            pull = wanted[start]
+            place = near.get(pull)
+            part, at = place or self._place(connection, pull, sizes)
+            if at >= len(part.ids) or part.states[at] == TOLD:
+                start += 1
+                continue
+            count = _in_a_row(part, at, wanted, start)
+            found.rows.append((part, at, count))
+            if count > 1:
                 found.arms += part.arms[at : at + count]
                 found.pulls += wanted[start : start + count]
+            else:
+                found.arms.append(part.arms[at])
+                found.pulls.append(pull)
+                if place is None and start + 1 < len(wanted):
+                    near.update({other: (part, k) for k, other in enumerate(part.ids)})
             start += count
         return found
 
     def settle(self, found: Found) -> None:
         """Take note that pulls which `find` returned have been told."""
         for part, at, count in found.rows:
-            part.states[at : at + count] = bytes([TOLD]) * count
+            if count == 1:
+                part.states[at] = TOLD
+            else:
+                part.states[at : at + count] = bytes(count)
             self._changed[part] = None
 
     def in_full(self, listed: Listed) -> list[str]:
@@ -303,9 +319,9 @@ class Leases:
 
 def _in_a_row(part: _Part, at: int, wanted: list[str], start: int) -> int:
     """Return how many pulls to take at once: all that part and list have in common, or one."""
-    if wanted[start + 1 : start + 2] != part.ids[at + 1 : at + 2]:  # spares longer comparisons
-        return 1
     count = min(len(part.ids) - at, len(wanted) - start)
+    if count == 1 or wanted[start + 1] != part.ids[at + 1]:  # spares longer comparisons
+        return 1
     same = part.ids[at : at + count] == wanted[start : start + count]
     return count if same and part.states.find(TOLD, at, at + count) < 0 else 1
 
