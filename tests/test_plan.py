@@ -45,6 +45,22 @@ def test_quantiles_are_those_of_simulated_runs():
         assert (cost.capped, cost.right) == (0, 5)
 
 
+@pytest.mark.parametrize("rewards", ["bernoulli", oddarm.rewards.Bernoulli(pools=(300,) * 20)])
+def test_runs_that_share_the_cores(monkeypatch, rewards):
+    """Runs in processes of their own cost what they cost in turn, and each is reported once."""
+    names = ["adaptive", "rr"]
+    in_turn = oddarm.plan(EASY, names, runs=5, rewards=rewards)
+    monkeypatch.setattr("oddarm.cores.WORTH_PROCESSES", 0.0)
+    seen, watched = [], []
+    shared = oddarm.plan(
+        EASY, names, runs=5, rewards=rewards, progress=watched.append, finished=seen.append
+    )
+    assert shared.to_dict() == in_turn.to_dict()
+    assert len(seen) == 10
+    assert {search.provenance["seed"] for search in seen} == set(range(5))
+    assert {search.seed for search in watched} <= {0, 1}
+
+
 def test_text():
     """The sentence says whether there is a group, the table what each strategy needs."""
     text = str(oddarm.plan(EASY, ["gold"], runs=3))

@@ -35,7 +35,7 @@ def test_runs_use_consecutive_seeds():
 def test_many_runs_share_the_cores(monkeypatch):
     """Runs in processes of their own give what they give in turn, in the order of the seeds."""
     in_turn = [oddarm.simulate(MEANS, max_outliers=1, seed=k).to_dict() for k in range(5)]
-    monkeypatch.setattr("oddarm.simulation.WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr("oddarm.cores.WORTH_PROCESSES", 0.0)
     monkeypatch.setattr("oddarm.simulation._drive", _forbidden_after(2))
     shared = oddarm.simulate(MEANS, max_outliers=1, runs=5)
     assert [result.to_dict() for result in shared] == in_turn
@@ -45,8 +45,8 @@ def test_a_script_without_a_guard_can_share_the_cores(tmp_path):
     """What a user types at the top of a file runs once, with processes too."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import oddarm, oddarm.simulation\n"
-        "oddarm.simulation.WORTH_PROCESSES = 0.0\n"
+        "import oddarm, oddarm.cores\n"
+        "oddarm.cores.WORTH_PROCESSES = 0.0\n"
         "print(len(oddarm.simulate([0.1, 0.12, 0.14, 0.16, 0.9], max_outliers=1, runs=4)))\n"
     )
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
@@ -163,7 +163,7 @@ def test_find_calls_the_function():
 @pytest.mark.parametrize("worth", [0.0, 1e9])
 def test_each_run_is_reported_once(monkeypatch, worth):
     """Whether runs share the cores or not, each result is handed over when it is there."""
-    monkeypatch.setattr("oddarm.simulation.WORTH_PROCESSES", worth)
+    monkeypatch.setattr("oddarm.cores.WORTH_PROCESSES", worth)
     seen = []
     results = oddarm.simulate(MEANS, max_outliers=1, runs=6, finished=seen.append)
     assert len(seen) == 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.checks import whole_number
+from oddarm.cores import many_runs
 from oddarm.errors import ParameterError
 from oddarm.groups import Group, outlier_groups
 from oddarm.problem import Problem
@@ -24,7 +25,7 @@ from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import as_strategy
 from oddarm.text import NO_POOLS, group_dict, groups_sentence, text_table
 
-__all__ = ["Plan", "StrategyCost", "guess_means", "plan"]
+__all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
 
 PLANNED = ("adaptive", "gold", "rr", "wrr")
 CAP = 1_000_000
@@ -174,7 +175,7 @@ def plan(
     until: str | None = None,
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
-    finished: Callable[[int], object] | None = None,
+    finished: Callable[[Result], object] | None = None,
     bound: str = "anytime",
     **problem: Any,
 ) -> Plan:
@@ -187,15 +188,16 @@ def plan(
     Args:
         means: The means, from `guess_means` or from a pilot; a sequence or a mapping by arm.
         strategies: The strategies to compare; default adaptive, gold, rr, and for 0/1 rewards wrr.
-        runs: How many runs of each.
+        runs: How many runs of each. If they take more than some seconds, they share the cores, in
+            processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 where there is no compiled code.
         full_scan: How many pulls draw every item of every arm; default the sum of the pools.
         rewards: As for `Search`. With pools, the means are rounded to what so many 0/1 rewards can
             have.
         until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
-        progress: Called with the search now and then.
-        finished: Called with the number of runs so far, after each.
+        progress: Called with the search now and then, in the runs of this process.
+        finished: Called with the result of each run, when it is over.
         bound: As for `Search`.
         problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
 
@@ -224,26 +226,23 @@ def plan(
     odd = [{numbers[arm] for arm in group.members} for group in groups]
     values = list(known.values())
     costs = []
-    for place, name in enumerate(_chosen(model) if strategies is None else strategies):
+    for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)
         replaced = bool(pools) and not strategy.finite
         wanted = until or ("found" if strategy.confirms else "ranked")
         options = {**problem, "until": wanted, "bound": bound}
         compiled = _compiled(name, values, {**options, "rewards": endless})
         most = cap or (CAP if compiled or pools else SLOW_CAP)
-        run = (
+        one = (
             partial(_run_on_pools, pools, model)
             if pools and not replaced
             else partial(_run, compiled, values, endless)
         )
-        pulls, capped, right = [], 0, 0
-        for k in range(runs):
-            result = run(name, seed + k, most, progress, options)
-            pulls.append(result.pulls)
-            capped += result.verdict == "budget"
-            right += all(_first(result.ranking, group) for group in odd)
-            if finished is not None:
-                finished(place * runs + k + 1)
+        run = partial(one, name, most, options, seed)
+        results = many_runs(
+            partial(run, progress), runs, finished=finished, apart=partial(run, None)
+        )
+        pulls = [result.pulls for result in results]
         low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
         costs.append(
             StrategyCost(
@@ -253,9 +252,9 @@ def plan(
                 median=median,
                 high=high,
                 runs=runs,
-                capped=capped,
+                capped=sum(result.verdict == "budget" for result in results),
                 cap=most,
-                right=right if odd else None,
+                right=_right(results, odd) if odd else None,
                 replaced=replaced,
             )
         )
@@ -274,7 +273,7 @@ def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float6
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
-def _chosen(rewards: Rewards) -> list[str]:
+def planned_strategies(rewards: Rewards) -> list[str]:
     """Return the strategies to compare, if nobody says which."""
     fast = isinstance(rewards, Bernoulli) and rewards.pools is None
     return [name for name in PLANNED if fast or name not in SLOW]
@@ -291,12 +290,14 @@ def _run(
     means: list[float],
     rewards: Rewards,
     strategy: str,
-    seed: int,
     most: int,
-    progress: Callable[[Search], object] | None,
     options: dict[str, Any],
+    seed: int,
+    progress: Callable[[Search], object] | None,
+    number: int,
 ) -> Result:
     """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
+    seed += number
     if compiled:
         result: Result = simulate(
             means,
@@ -323,12 +324,14 @@ def _run_on_pools(
     pools: Mapping[int, NDArray[np.float64]],
     rewards: Rewards,
     strategy: str,
-    seed: int,
     most: int,
-    progress: Callable[[Search], object] | None,
     options: dict[str, Any],
+    seed: int,
+    progress: Callable[[Search], object] | None,
+    number: int,
 ) -> Result:
     """Return one run on finite pools, drawn from as `find` draws from a table."""
+    seed += number
     log = RecordedSource(pools, rewards=rewards, seed=seed)
     watchers = () if progress is None else (progress,)
     result = find(log, strategy=strategy, seed=seed, max_pulls=most, callbacks=watchers, **options)
@@ -337,8 +340,11 @@ def _run_on_pools(
     return result
 
 
-def _first(ranking: Sequence[Hashable], group: set[int]) -> bool:
-    return set(ranking[: len(group)]) == group
+def _right(results: Sequence[Result], odd: Sequence[set[int]]) -> int:
+    """Return how many runs rank the members of each outlier group first."""
+    return sum(
+        all(set(result.ranking[: len(group)]) == group for group in odd) for result in results
+    )
 
 
 def _cells(cost: StrategyCost) -> tuple[str, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import as_completed
 from importlib import import_module
-from multiprocessing import current_process
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oddarm.cores import many_runs
 from oddarm.errors import ParameterError
 from oddarm.result import Result
 from oddarm.search import Search
@@ -22,8 +20,6 @@ __all__ = ["simulate"]
 
 CHUNK = 1_000_000
 """Pulls between two looks at the clock, in the compiled path."""
-WORTH_PROCESSES = 4.0
-"""Seconds that the runs must take in turn before processes are started to share them."""
 
 
 @overload
@@ -96,49 +92,11 @@ def simulate(
     def run(k: int) -> Result:
         return _simulate(means, strategy, seed + k, progress, shape, options)
 
-    def told(result: Result) -> Result:
-        if finished is not None:
-            finished(result)
-        return result
-
-    if runs is None:
-        return told(run(0))
-    if runs < 1:
+    if runs is not None and runs < 1:
         raise ParameterError(f"runs == {runs!r}, must be >= 1.")
-    results = [told(run(0))]  # the first one also loads what all need
-    start = time.perf_counter()
-    results += [told(run(k)) for k in range(1, min(runs, 2))]
-    ahead = (time.perf_counter() - start) * (runs - len(results))
-    others = range(len(results), runs)
-    if progress is not None or ahead < WORTH_PROCESSES or current_process().daemon:
-        return [*results, *(told(run(k)) for k in others)]
-    return [*results, *_share(run, others, told)]
-
-
-def _share(
-    run: Callable[[int], Result], seeds: range, told: Callable[[Result], object]
-) -> list[Result]:
-    """Run all in processes, as many as there are cores; the results come in the order given."""
-    from loky import cpu_count, get_reusable_executor
-
-    cores = cpu_count()
-    turns = min(len(seeds), 8 * cores)  # runs differ in length: eight turns for each core
-    pool = get_reusable_executor(cores)
-    parts = [pool.submit(_in_turn, run, seeds[k::turns]) for k in range(turns)]
-    results: dict[int, Result] = {}
-    try:
-        for part in as_completed(parts):
-            for k, result in part.result().items():
-                results[k] = result
-                told(result)
-    except BaseException:  # Ctrl-C, or a run that failed: the others are not waited for
-        pool.shutdown(kill_workers=True)
-        raise
-    return [results[k] for k in seeds]
-
-
-def _in_turn(run: Callable[[int], Result], seeds: range) -> dict[int, Result]:
-    return {k: run(k) for k in seeds}
+    apart = run if progress is None else None
+    results = many_runs(run, runs or 1, finished=finished, apart=apart)
+    return results[0] if runs is None else results
 
 
 def _simulate(

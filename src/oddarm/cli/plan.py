@@ -82,7 +82,7 @@ def plan(
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(help="ranked or confirmed. [default: confirmed if the strategy can]"),
+        typer.Option(help="ranked, found or confirmed. [default: found if the strategy can]"),
     ] = None,
     bound: BoundName = "anytime",
     bounds: Range = None,
@@ -131,11 +131,13 @@ def plan(
     elif rows is not None:
         rewards = changed(rewards, pools=(rows,) * len(means))
     from oddarm.cli.progress import PullProgress
+    from oddarm.planning import planned_strategies
 
-    with PullProgress() as progress:
+    planned_runs = runs * len(strategy or planned_strategies(rewards))
+    with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,
-            bound=bound, progress=progress, finished=progress.finished,
+            bound=bound, progress=progress, finished=progress.ended,
             epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta,
         )  # fmt: skip
     if as_json:
