@@ -282,10 +282,15 @@ static double factor_to_fit(
     return wanted;
 }
 
-/* The intervals as they will be if pulls grow by `factors`. */
-void shrink(const struct outlook *arms, const double *factors, double *now_low, double *now_high)
+/* The intervals as they will be if pulls grow by `factors`; `known` has the factors for which they
+ * are known, 0 at first. */
+void shrink(const struct outlook *arms, const double *factors, double *known, double *now_low,
+    double *now_high)
 {
     for (int64_t arm = 0; arm < arms->n; arm++) {
+        if (factors[arm] == known[arm])
+            continue;
+        known[arm] = factors[arm];
         const double mean = arms->means[arm];
         const double scale = factors[arm] > 1.0 ? pow(factors[arm], -0.5) : 1.0;
         now_low[arm] = mean - (mean - arms->low[arm]) * scale;
@@ -391,6 +396,14 @@ double cheapest_filler(const struct outlook *arms, const bool *barred, const dou
     return best;
 }
 
+WIDE static int64_t count_up_to(const double *values, int64_t n, double most)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < n; k++)
+        count += values[k] <= most;
+    return count;
+}
+
 /* A number that at least `rank` of the values, and hardly more, do not exceed. */
 static double nth_least(const double *values, int64_t n, int64_t rank)
 {
@@ -405,9 +418,7 @@ static double nth_least(const double *values, int64_t n, int64_t rank)
         return INFINITY;
     for (int halving = 0; halving < 50; halving++) {
         const double middle = (low + high) / 2;
-        count = 0;
-        for (int64_t k = 0; k < n; k++)
-            count += values[k] <= middle;
+        count = count_up_to(values, n, middle);
         if (count < rank) {
             low = middle;
             continue;
@@ -533,6 +544,7 @@ EXPORT double plan_cuts(const double *low, const double *high, const double *mea
         member[by_mean[k]] = true;
     double cost = planned_pulls(&arms, factors);
     double *now_low = take(&room, n), *now_high = take(&room, n), *wanted = take(&room, n);
+    double *known = zeros(&room, n);
     int64_t *now_by_low = take(&room, n), *now_by_high = take(&room, n);
     memcpy(now_by_low, by_low, (size_t)n * sizeof *by_low);
     memcpy(now_by_high, by_high, (size_t)n * sizeof *by_high);
@@ -540,7 +552,7 @@ EXPORT double plan_cuts(const double *low, const double *high, const double *mea
     for (int64_t step = 0; step < 40 * n; step++) {
         if (!(cost < budget))
             return INFINITY;
-        shrink(&arms, factors, now_low, now_high);
+        shrink(&arms, factors, known, now_low, now_high);
         resort(now_by_low, now_low, n);
         resort(now_by_high, now_high, n);
         double begin = first < last ? INFINITY : -INFINITY, end = -begin;

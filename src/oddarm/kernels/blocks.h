@@ -24,13 +24,19 @@ static inline void *take(char **room, int64_t count)
     return taken;
 }
 
+static inline double *zeros(char **room, int64_t count)
+{
+    return memset(take(room, count), 0, (size_t)count * sizeof(double));
+}
+
 static inline void copy(double *target, const double *values, int64_t count)
 {
     memcpy(target, values, (size_t)count * sizeof *target);
 }
 
 EXPORT void resort(int64_t *order, const double *keys, int64_t n);
-void shrink(const struct outlook *arms, const double *factors, double *now_low, double *now_high);
+void shrink(const struct outlook *arms, const double *factors, double *known, double *now_low,
+    double *now_high);
 double planned_pulls(const struct outlook *arms, const double *factors);
 void certify(const struct outlook *arms, int64_t begin, int64_t at, int64_t to, int64_t end,
     double gap, double *factors);

@@ -57,8 +57,8 @@ _Two, _Range = c_double * 2, c_int64 * 2
 
 
 def room_for(arms: int) -> Floats:
-    """Return room for the work of any kernel here, which takes at most 12 numbers for each arm."""
-    return np.empty(13 * arms + 16)
+    """Return room for the work of any kernel here, which takes at most 13 numbers for each arm."""
+    return np.empty(14 * arms + 16)
 
 
 def resort(order: Arms, keys: Floats) -> None:

@@ -103,13 +103,13 @@ static double confirm(const struct outlook *arms, const int64_t *order, const bo
             certify(arms, 0, k, k, n, gap, factors);
     double cost = planned_pulls(arms, factors);
     double *now_low = take(&room, n), *now_high = take(&room, n);
-    double *wanted = take(&room, n), *keys = take(&room, n);
+    double *wanted = take(&room, n), *keys = take(&room, n), *known = zeros(&room, n);
     int64_t *now_order = take(&room, n);
     memcpy(now_order, order, (size_t)n * sizeof *order);
     for (int64_t step = 0; step < 40 * n; step++) {
         if (!(cost < budget))
             return INFINITY;
-        shrink(arms, factors, now_low, now_high);
+        shrink(arms, factors, known, now_low, now_high);
         for (int64_t arm = 0; arm < n; arm++)
             keys[arm] = now_low[arm] + shifts[arm];
         resort(now_order, keys, n);
