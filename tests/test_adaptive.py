@@ -48,6 +48,24 @@ def first(result, count):
     return set(result.ranking[:count])
 
 
+def test_a_large_ask_ends_when_enough_is_on_its_way():
+    """One ask hands out what seems to decide, and no more; who asks again is given some more."""
+    rng, means = np.random.default_rng(0), np.linspace(0.2, 0.4, 30)
+    means[-1] = 0.8
+    search = oddarm.Search(30, "adaptive", max_outliers=2, until="found")
+    most = 1_000_000
+    asked = []
+    while not search.done:
+        arms = search.ask_indices(most)
+        more = search.ask_indices(most)
+        assert 0 < len(more) < most
+        asked.append(len(arms))
+        both = np.concatenate([arms, more])
+        search.tell_indices(both, (rng.random(len(both)) < means[both]).astype(float))
+    assert search.result().outliers == [29]
+    assert 0 < max(asked) < 100_000
+
+
 @pytest.mark.parametrize("outliers", [5, 4, 2, 1])
 @pytest.mark.parametrize("kind", ["upper", "lower", "intermediate", "mixed"])
 def test_outliers_rank_first(kind, outliers):

@@ -30,6 +30,8 @@ EAGER = 0.8
 """What part of the evidence that pairs seem to need plans count on at first."""
 CAUTION = 1.05
 """By what factor plans raise the evidence they count on, when what they had foreseen fails."""
+RASH = 1.25
+"""The same, for pulls beyond those on their way that seem enough."""
 PATIENCE = 7
 """For how many rounds to go for the best block when no other way was cheaper."""
 MOST_CAUTION = 8.0
@@ -183,7 +185,7 @@ class AdaptiveRun(Run):
                 self._settle()
                 if self.verdict != "running":
                     break
-                self.begin_round(again=not arms)
+                self.begin_round(first=not arms)
                 if not self.quota.any():
                     break
             asked = np.flatnonzero(self.quota)
@@ -457,17 +459,23 @@ class AdaptiveRun(Run):
         """Return which arms were declared up to a stage."""
         return (self.stages > 0) & (self.stages <= stage)
 
-    def begin_round(self, again: bool) -> None:
-        """Plan a round; ask anew for what was asked and not told only if `again`."""
-        for asked in (self.asked, self.tally.counts) if again else (self.asked,):
-            self._fill_quota(asked)
+    def begin_round(self, first: bool) -> None:
+        """Plan a round.
+
+        Args:
+            first: Whether this is for the first arms of an ask. Then there is a round if there can
+                be one: if all that seems needed is on its way, some more, and if all that there is
+                is on its way, the same again. Else what is on its way is waited for.
+        """
+        for asked in (self.asked, self.tally.counts) if first else (self.asked,):
+            self._fill_quota(asked, first)
             if self.quota.any():
                 self.asked[:] = asked
                 self.goal[:] = np.where(self.quota > 0, asked + self.quota, 0)
                 self.waiting = int((self.tally.counts < self.goal).sum())
                 return
 
-    def _fill_quota(self, asked: NDArray[np.int64]) -> None:
+    def _fill_quota(self, asked: NDArray[np.int64], first: bool) -> None:
         """Fill the quota of the next round, given how often each arm has been asked for."""
         self._at = 0
         pools = self.tally.pools
@@ -481,13 +489,16 @@ class AdaptiveRun(Run):
             return
         counts = asked.astype(np.float64)
         caution = self.caution
+        known = bool((asked == self.tally.counts).all())
         factors, cost = self._plan(counts, caution)
+        if cost == 0 and not known and not first:
+            return
         while (
             cost == 0 and self.pairs and caution < MOST_CAUTION
         ):  # all that was foreseen is not enough
-            caution *= CAUTION
+            caution *= CAUTION if known else RASH
             factors, cost = self._plan(counts, caution)
-        if (asked == self.tally.counts).all():
+        if known:
             self.caution = caution
         wanted = np.ceil(np.minimum(counts * (factors - 1.0), 1e15))
         step = np.maximum(np.ceil(STEP * counts), 1.0)
