@@ -67,6 +67,16 @@ def bare(path: Path) -> Callable[[], None]:
     return insert
 
 
+def exactly(count: int, ask: Callable[[int], list[Any]]) -> list[Any]:
+    """Return so many pulls, of several asks if one gives fewer."""
+    pulls: list[Any] = []
+    while len(pulls) < count:
+        more = ask(count - len(pulls))
+        assert more, "the study is done"
+        pulls += more
+    return pulls
+
+
 def of_one_arm(path: Path) -> Callable[[], None]:
     """Return a call that tells a batch of rewards of one arm under a key."""
     study = oddarm.create_study(path, "one", ARMS, strategy="gold", max_outliers=2)
@@ -86,7 +96,8 @@ def of_all_arms(path: Path, strategy: str) -> Callable[[], float]:
     rng = random.Random(1)
 
     def tell() -> float:
-        rewards = {pull.id: float(rng.random() < 0.5) for pull in study.ask(BATCH)}
+        pulls = exactly(BATCH, study.ask)
+        rewards = {pull.id: float(rng.random() < 0.5) for pull in pulls}
         start = time.perf_counter()
         study.tell_many(rewards)
         return time.perf_counter() - start
@@ -233,9 +244,9 @@ async def ask_load(url: str, times: int) -> list[float]:
 
 
 def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
-    """Return bodies of tells, each with the rewards of the pulls of one ask."""
+    """Return bodies of tells, each with so many rewards, of one ask if that gives as many."""
     rng = random.Random(1)
-    asks = (client.ask("load", rewards)[0] for _ in range(requests))
+    asks = [exactly(rewards, lambda limit: client.ask("load", limit)[0]) for _ in range(requests)]
     return [{"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in ask]} for ask in asks]
 
 
