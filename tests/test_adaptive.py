@@ -13,6 +13,7 @@ import oddarm
 from oddarm.datasets.real import shared_sets
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource, SimulatedArms
+from oddarm.strategies.adaptive import AdaptiveRun
 
 MEANS = [0.20, 0.22, 0.25, 0.27, 0.30, 0.32, 0.35, 0.37, 0.40, 0.90]
 """Ten arms of which the last stands apart."""
@@ -48,22 +49,24 @@ def first(result, count):
     return set(result.ranking[:count])
 
 
-def test_a_large_ask_ends_when_enough_is_on_its_way():
-    """One ask hands out what seems to decide, and no more; who asks again is given some more."""
+def test_a_large_ask_is_planned_at_once(monkeypatch):
+    """As many pulls as wanted for a few plans, whether or not what is on its way seems enough."""
     rng, means = np.random.default_rng(0), np.linspace(0.2, 0.4, 30)
     means[-1] = 0.8
+    plans, plan = [], AdaptiveRun._plan
+    monkeypatch.setattr(AdaptiveRun, "_plan", lambda *given: plans.append(1) or plan(*given))
     search = oddarm.Search(30, "adaptive", max_outliers=2, until="found")
-    most = 1_000_000
-    asked = []
+    search.tell_indices(np.repeat(np.arange(30), 20), rng.random(600) < np.repeat(means, 20))
     while not search.done:
-        arms = search.ask_indices(most)
-        more = search.ask_indices(most)
-        assert 0 < len(more) < most
-        asked.append(len(arms))
-        both = np.concatenate([arms, more])
-        search.tell_indices(both, (rng.random(len(both)) < means[both]).astype(float))
+        flying = []
+        for limit in (2000, 5000, 20_000):
+            plans.clear()
+            flying.append(search.ask_indices(limit))
+            assert len(flying[-1]) == limit or search.done
+            assert len(plans) < 50
+        arms = flying[0]
+        search.tell_indices(arms, (rng.random(len(arms)) < means[arms]).astype(float))
     assert search.result().outliers == [29]
-    assert 0 < max(asked) < 100_000
 
 
 @pytest.mark.parametrize("outliers", [5, 4, 2, 1])

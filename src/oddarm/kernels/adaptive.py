@@ -37,7 +37,7 @@ def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
     tally, level, n = run.tally, run.bound.level, run.setting.n
     while run.verdict == "running" and tally.pulls < stop:
         if not run.quota.any():
-            run.begin_round(first=True)
+            run.begin_round()
         tally.pulls += _draw_round(
             n,
             tally.counts,

@@ -185,7 +185,7 @@ class AdaptiveRun(Run):
                 self._settle()
                 if self.verdict != "running":
                     break
-                self.begin_round(first=not arms)
+                self.begin_round(limit - len(arms) if limit is not None and arms else None)
                 if not self.quota.any():
                     break
             asked = np.flatnonzero(self.quota)
@@ -459,23 +459,23 @@ class AdaptiveRun(Run):
         """Return which arms were declared up to a stage."""
         return (self.stages > 0) & (self.stages <= stage)
 
-    def begin_round(self, first: bool) -> None:
+    def begin_round(self, left: int | None = None) -> None:
         """Plan a round.
 
         Args:
-            first: Whether this is for the first arms of an ask. Then there is a round if there can
-                be one: if all that seems needed is on its way, some more, and if all that there is
-                is on its way, the same again. Else what is on its way is waited for.
+            left: How many more pulls an ask wants that has had a round. These are planned at once,
+                for nothing is learnt in between. None for an ask that has had none: then what was
+                asked and not told is asked for anew if there is nothing else.
         """
-        for asked in (self.asked, self.tally.counts) if first else (self.asked,):
-            self._fill_quota(asked, first)
+        for asked in (self.asked, self.tally.counts) if left is None else (self.asked,):
+            self._fill_quota(asked, left)
             if self.quota.any():
                 self.asked[:] = asked
                 self.goal[:] = np.where(self.quota > 0, asked + self.quota, 0)
                 self.waiting = int((self.tally.counts < self.goal).sum())
                 return
 
-    def _fill_quota(self, asked: NDArray[np.int64], first: bool) -> None:
+    def _fill_quota(self, asked: NDArray[np.int64], left: int | None) -> None:
         """Fill the quota of the next round, given how often each arm has been asked for."""
         self._at = 0
         pools = self.tally.pools
@@ -491,8 +491,6 @@ class AdaptiveRun(Run):
         caution = self.caution
         known = bool((asked == self.tally.counts).all())
         factors, cost = self._plan(counts, caution)
-        if cost == 0 and not known and not first:
-            return
         while (
             cost == 0 and self.pairs and caution < MOST_CAUTION
         ):  # all that was foreseen is not enough
@@ -508,7 +506,13 @@ class AdaptiveRun(Run):
             if pools is not None:
                 widths = np.where(asked < pools, widths, -1.0)
             if widths.max() > 0:
-                self.quota[:] = np.where(widths >= 0.7 * widths.max(), step, 0.0)
+                wanted = np.where(widths >= 0.7 * widths.max(), step, 0.0)
+                self.quota[:] = wanted
+        if left is not None and wanted.any():
+            # Beyond all that seems needed, in the proportions of a plan for more evidence.
+            beyond = cost == 0 or caution > self.caution
+            share = left / wanted.sum()
+            self.quota[:] = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         if pools is not None:
             np.minimum(self.quota, pools - asked, out=self.quota)
             if not self.quota.any():  # what matters most is known exactly
