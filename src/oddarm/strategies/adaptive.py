@@ -30,8 +30,10 @@ EAGER = 0.8
 """What part of the evidence that pairs seem to need plans count on at first."""
 CAUTION = 1.05
 """By what factor plans raise the evidence they count on, when what they had foreseen fails."""
+MANY = 500
+"""Arms beyond which plans take so long that an ask is given all that it wants by a few."""
 RASH = 1.25
-"""The same, for pulls beyond those on their way that seem enough."""
+"""The same as CAUTION, for pulls of so many arms beyond those on their way that seem enough."""
 PATIENCE = 7
 """For how many rounds to go for the best block when no other way was cheaper."""
 MOST_CAUTION = 8.0
@@ -185,7 +187,7 @@ class AdaptiveRun(Run):
                 self._settle()
                 if self.verdict != "running":
                     break
-                self.begin_round(limit - len(arms) if limit is not None and arms else None)
+                self.begin_round(bool(arms), None if limit is None else limit - len(arms))
                 if not self.quota.any():
                     break
             asked = np.flatnonzero(self.quota)
@@ -459,16 +461,18 @@ class AdaptiveRun(Run):
         """Return which arms were declared up to a stage."""
         return (self.stages > 0) & (self.stages <= stage)
 
-    def begin_round(self, left: int | None = None) -> None:
+    def begin_round(self, another: bool = False, left: int | None = None) -> None:
         """Plan a round.
 
         Args:
-            left: How many more pulls an ask wants that has had a round. These are planned at once,
-                for nothing is learnt in between. None for an ask that has had none: then what was
-                asked and not told is asked for anew if there is nothing else.
+            another: Whether the ask has had a round. If not, what was asked and not told is asked
+                for anew if there is nothing else.
+            left: How many more pulls the ask wants; None for a round. Of many arms another round
+                has them all: nothing is learnt in between.
         """
-        for asked in (self.asked, self.tally.counts) if left is None else (self.asked,):
-            self._fill_quota(asked, left)
+        at_once = left if another and self.setting.n > MANY else None
+        for asked in (self.asked,) if another else (self.asked, self.tally.counts):
+            self._fill_quota(asked, at_once)
             if self.quota.any():
                 self.asked[:] = asked
                 self.goal[:] = np.where(self.quota > 0, asked + self.quota, 0)
@@ -494,7 +498,7 @@ class AdaptiveRun(Run):
         while (
             cost == 0 and self.pairs and caution < MOST_CAUTION
         ):  # all that was foreseen is not enough
-            caution *= CAUTION if known else RASH
+            caution *= CAUTION if known or len(asked) <= MANY else RASH
             factors, cost = self._plan(counts, caution)
         if known:
             self.caution = caution
