@@ -3,9 +3,9 @@
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from ctypes import ArgumentError
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +56,28 @@ def test_arrays_that_a_kernel_cannot_take_are_refused():
     fixed = np.zeros(4)
     fixed.flags.writeable = False
     for refused in (fixed, np.zeros(8)[::2], np.zeros(4, dtype=np.int64)):
-        with pytest.raises(ArgumentError):
+        with pytest.raises(TypeError):
             resort(np.arange(4), refused)
+
+
+class Struck(np.ndarray):
+    """An array whose type cannot be looked at for the first time without a Ctrl-C."""
+
+    looked = False
+
+    @property
+    def dtype(self):
+        """Press Ctrl-C."""
+        if not Struck.looked:
+            Struck.looked = True
+            signal.raise_signal(signal.SIGINT)
+        return np.dtype(float)
+
+
+def test_an_interrupt_stays_one():
+    """Ctrl-C while an array is handed to a kernel is a KeyboardInterrupt, not an ArgumentError."""
+    with pytest.raises(KeyboardInterrupt):
+        resort(np.arange(4), np.zeros(4).view(Struck))
 
 
 @pytest.mark.parametrize("library", ["missing", "older than its sources"])

@@ -37,6 +37,8 @@ def test_round_trip(model):
         ("poisson", "rewards == 'poisson', must be 'bernoulli'"),
         ((1, 1), "must be finite and low < high"),
         ((0, math.inf), "must be finite"),
+        ((0, 1e300), r"must be finite, from -1e\+100 to 1e\+100"),
+        ((0, 1e-300), "must be wider"),
         ((0, 1, 2), "must be 'bernoulli', a pair"),
         (3, "rewards == 3"),
     ],
@@ -51,10 +53,14 @@ def test_refuses_bad_scales_and_pools():
     """A scale must be positive, a pool not empty."""
     with pytest.raises(OddarmError, match="scale == 0"):
         rewards.SubGaussian(scale=0)
-    with pytest.raises(OddarmError, match="pools has the size 0"):
+    with pytest.raises(OddarmError, match="a size in pools == 0"):
         rewards.Bernoulli(pools=(3, 0))
     with pytest.raises(OddarmError, match="a finite pool has a range"):
         rewards.SubGaussian(scale=1, pools=(3,))
+    with pytest.raises(OddarmError, match="from 1e-100 to"):
+        rewards.SubGaussian(scale=1e-200)
+    with pytest.raises(OddarmError, match="a size in pools"):
+        rewards.Bernoulli(pools=(5, 2**53 + 1))
 
 
 @pytest.mark.parametrize(
@@ -66,6 +72,7 @@ def test_refuses_bad_scales_and_pools():
         (rewards.Bounded(minimum=0, maximum=1), 1.01, r"must be in \[0, 1\]"),
         (rewards.Bounded(minimum=0, maximum=1), [0.1, -math.inf], "reward -inf at position 1"),
         (rewards.SubGaussian(scale=1), math.inf, "must be finite"),
+        (rewards.SubGaussian(scale=1), -1e200, r"must be"),
         (rewards.Bernoulli(), "heads", "reward 'heads', must be a number"),
         (rewards.Bernoulli(), None, "must be"),
     ],

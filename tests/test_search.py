@@ -155,7 +155,7 @@ def test_state_errors(tmp_path):
     """What is no saved search, or a damaged or foreign one, is refused with a reason."""
     path = tmp_path / "s.json"
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(OddarmError, match="is not a saved search"):
+    with pytest.raises(OddarmError, match="is not JSON"):
         Search.load(path)
     with pytest.raises(OddarmError, match="not the saved state"):
         Search.from_dict({"format": "other"})
@@ -164,7 +164,7 @@ def test_state_errors(tmp_path):
         Search.from_dict({**state, "version": 99})
     with pytest.raises(OddarmError, match="damaged"):
         Search.from_dict({k: v for k, v in state.items() if k != "tally"})
-    with pytest.raises(OddarmError, match="does not fit"):
+    with pytest.raises(OddarmError, match="a list of 12 entries, must be a list of 10"):
         Search.from_dict({**state, "tally": Search(12).tally.to_dict()})
     with pytest.raises(OddarmError, match="name arms by strings"):
         Search([object(), object(), object()], max_outliers=1).save(path)
@@ -255,3 +255,19 @@ def test_a_strategy_of_ones_own():
     """An instance of a strategy works in place of its name."""
     search = Search(NAMES, oddarm.strategies.Gold())
     assert search.strategy.name == "gold"
+
+
+def test_saving_destroys_nothing_else(tmp_path):
+    """A file that holds something else is not overwritten, and stays as it was."""
+    search = oddarm.Search(4, max_outliers=1)
+    data = tmp_path / "data.csv"
+    data.write_text("host,slow\na,1\n")
+    (tmp_path / "link.json").symlink_to(data)
+    for path in (data, tmp_path / "link.json", tmp_path):
+        with pytest.raises(oddarm.errors.StateError, match="is there already and is not a saved"):
+            search.save(path)
+    assert data.read_text() == "host,slow\na,1\n"
+    for _ in range(2):
+        search.save(tmp_path / "search.json")
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        search.save(tmp_path / "nowhere" / "search.json")

@@ -10,6 +10,25 @@ from oddarm.tally import Tally
 UNIT = Bounded(minimum=0, maximum=1)
 
 
+def test_old_draws_at_the_low_end():
+    """Sums that 0.1 saved of a pool whose rewards are all the least ones are taken over."""
+    model = Bounded(minimum=-0.7, maximum=2.1, pools=(40, 40, 40))
+    tally = Tally(3, model)
+    for arm in range(3):
+        tally.add(arm, np.full(7 + 5 * arm, -0.7))
+    saved = tally.to_dict()
+    w, ww, z, zz, wz = np.array(saved["drawn"])
+    low = model.low
+    old = [w, ww, z + low * w, zz + 2 * low * wz + low**2 * ww, wz + low * ww]
+    again = Tally(3, model)
+    again.restore(
+        {"counts": saved["counts"], "totals": saved["totals"], "scatter": None,
+         "drawn": [row.tolist() for row in old]}
+    )  # fmt: skip
+    assert again.counts.tolist() == tally.counts.tolist()
+    assert again.drawn == pytest.approx(tally.drawn, abs=1e-9)
+
+
 def test_batches_add_up_to_the_same_bits():
     """A batch leaves the same sum as its rewards told one by one."""
     x = np.random.default_rng(0).random(1000)

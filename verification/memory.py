@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.compile_kernels import LIBRARY, compile_kernels, compiler
@@ -61,8 +62,9 @@ def outcomes(environment: dict[str, str]) -> tuple[list[str], str]:
     return ran.stdout.splitlines(), ran.stderr.strip()
 
 
-def checks() -> Iterator[Check]:
-    """Yield how many searches went otherwise with all memory and arithmetic watched."""
+@contextmanager
+def sanitized() -> Iterator[dict[str, str] | None]:
+    """Give the environment in which the kernels are watched; None if the compiler cannot."""
     command = compiler()
     assert command is not None
     found = subprocess.run(
@@ -70,18 +72,25 @@ def checks() -> Iterator[Check]:
     ).stdout.strip()
     if not Path(found).is_absolute():
         print("the compiler has no address sanitizer: nothing checked")
+        yield None
         return
-    expected, failed = outcomes({})
-    if failed:
-        raise SystemExit(failed)
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder) / "oddarm"
         shutil.copytree(Path(oddarm.__file__).parent, package, ignore=shutil.ignore_patterns("*.c"))
         library = package / "kernels" / LIBRARY.name
         compile_kernels(library, "-O1", "-g", "-fsanitize=address,undefined")
-        got, said = outcomes(
-            {"PYTHONPATH": folder, "LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0"}
-        )
+        yield {"PYTHONPATH": folder, "LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def checks() -> Iterator[Check]:
+    """Yield how many searches went otherwise with all memory and arithmetic watched."""
+    with sanitized() as environment:
+        if environment is None:
+            return
+        expected, failed = outcomes({})
+        if failed:
+            raise SystemExit(failed)
+        got, said = outcomes(environment)
     wrong = sum(a != b for a, b in zip(expected, got, strict=False))
     wrong += abs(len(expected) - len(got)) + bool(said)
     yield Check("kernels under the sanitizers", wrong, len(expected), 0.0, said[-2000:])

@@ -11,7 +11,8 @@
     ├── UnknownPullError    the id of a pull that the study never handed out
     ├── StoreError          the database of a study cannot be read or written
     │   ├── StoreBusyError  others hold it for too long
-    │   └── StoreFullError  there is no room left
+    │   ├── StoreFullError  there is no room left
+    │   └── StoreDamagedError   what it holds cannot be read any more
     ├── ServiceError        a service of studies refused a request, or cannot be reached
     └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 
@@ -35,6 +36,7 @@ __all__ = [
     "SourceError",
     "StateError",
     "StoreBusyError",
+    "StoreDamagedError",
     "StoreError",
     "StoreFullError",
     "StudyExistsError",
@@ -89,7 +91,15 @@ class UnknownPullError(OddarmError):
 
 
 class StoreError(OddarmError):
-    """The database of a study cannot be read or written."""
+    """The database of a study cannot be read or written.
+
+    Attributes:
+        public: The sentence for callers of a service, which does not say where the database is.
+    """
+
+    def __init__(self, message: str, public: str | None = None) -> None:
+        super().__init__(message)
+        self.public = public or "the database cannot be used: the log of the service says why."
 
 
 class StoreBusyError(StoreError):
@@ -98,6 +108,10 @@ class StoreBusyError(StoreError):
 
 class StoreFullError(StoreError):
     """The database has no room left."""
+
+
+class StoreDamagedError(StoreError):
+    """What the database holds cannot be read any more."""
 
 
 class ServiceError(OddarmError):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import binascii
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NeighbourGraph"]
+from oddarm.state import Kind, Word, damaged, mapping, require
+
+__all__ = ["Edges", "NeighbourGraph"]
 
 
 class NeighbourGraph:
@@ -50,14 +53,29 @@ class NeighbourGraph:
             found.append(members)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the graph as JSON values."""
-        packed = np.packbits(self.edges)
-        return {"n": len(self.edges), "edges": base64.b64encode(packed.tobytes()).decode()}
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> NeighbourGraph:
-        """Return the graph that `to_dict` described."""
-        n = int(values["n"])
-        packed = np.frombuffer(base64.b64decode(values["edges"]), dtype=np.uint8)
-        return cls(np.unpackbits(packed, count=n * n).astype(bool).reshape(n, n))
+class Edges(Kind):
+    """A graph of `n` arms in a saved state: the bits of its matrix, row by row, as base64."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def encode(self, value: NeighbourGraph) -> dict[str, Any]:
+        """Return a graph as JSON values."""
+        packed = np.packbits(value.edges)
+        return {"n": self.n, "edges": base64.b64encode(packed.tobytes()).decode()}
+
+    def decode(self, value: Any, name: str) -> NeighbourGraph:
+        """Return the graph."""
+        values, n = mapping(value, name), self.n
+        text = Word().decode(values.get("edges"), f"{name}.edges")
+        try:
+            packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+        except (binascii.Error, ValueError):
+            raise damaged(f"{name}.edges", text, "base64") from None
+        rule = f"the bits of {n} rows of {n} in base64"
+        if len(packed) != (n * n + 7) // 8:  # before n² bytes are taken for it
+            raise damaged(f"{name}.edges", text, rule)
+        edges = np.unpackbits(packed, count=n * n).astype(bool).reshape(n, n)
+        require((edges == edges.T).all(), "an edge of the graph leads both ways")
+        return NeighbourGraph(edges)

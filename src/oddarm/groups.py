@@ -8,21 +8,37 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.errors import ParameterError
+from oddarm.checks import means_by_arm, real_number
 from oddarm.problem import Problem, exact
 
-__all__ = ["Group", "Kind", "outlier_arms", "outlier_groups"]
+__all__ = ["Group", "Kind", "Means", "distances", "float_means", "outlier_arms", "outlier_groups"]
 
 Kind = Literal["upper", "lower", "intermediate", "mixed"]
-Means = Mapping[Any, float] | Sequence[float] | NDArray[np.floating[Any]]
+Number = float | Fraction | Decimal
+
+
+class Indexed(Protocol):
+    """A pandas Series, or what is like it: values in an order, with the name of each."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def tolist(self) -> list[Any]: ...
+
+
+Means = Mapping[Any, Number] | Sequence[Number] | NDArray[Any] | Indexed
+"""The mean of each arm, by name or by position; see `checks.means_by_arm`."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +46,8 @@ class Group:
     """An (ε, ρ)-outlier group.
 
     Attributes:
-        members: The arms of the group, by ascending mean: indices, or names if the means were
-            given as a mapping.
+        members: The arms of the group, by ascending mean: names if the means were given by name,
+            else positions.
         kind: "upper", "lower" or "intermediate"; "mixed" for a general group that is not one
             contiguous block.
         gap: The distance from the group to the nearest arm outside it.
@@ -62,8 +78,8 @@ class _Sorted:
         return Group(
             members=self.label(positions),
             kind=kind,
-            gap=gap / self.scale,
-            max_epsilon=math.inf if inner == 0 else gap / inner - 1,
+            gap=_ratio(gap, self.scale),
+            max_epsilon=math.inf if inner == 0 else _ratio(gap - inner, inner),
         )
 
 
@@ -79,7 +95,8 @@ def outlier_groups(
     """Return every (ε, ρ)-outlier group of arms with known means (Definition 2).
 
     Args:
-        means: The means, as a sequence or as a mapping from arm to mean. Ties are legal.
+        means: The means, as a mapping from arm to mean, a pandas Series whose index names the
+            arms, or a sequence, which goes by position, as does a polars Series. Ties are legal.
         epsilon: How much wider the gap around the group must be; > 0.
         rho: The least share of normal arms; default 0.9.
         strict: |N̂| < c instead of |N̂| ≤ c.
@@ -144,6 +161,21 @@ def outlier_arms(
         below = np.where(below >= side, below, 0)
         found |= above + below >= normal
     return list(ordered.label(np.flatnonzero(found).tolist()))
+
+
+def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Fraction, Fraction]:
+    """Return how far some arms are from the others, and the largest gap inside a segment of those.
+
+    They are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
+    """
+    borders, inside = [], [Fraction(0)]
+    for one, two in pairwise(sorted(range(len(means)), key=means.__getitem__)):
+        gap = means[two] - means[one]
+        if (one in members) != (two in members):
+            borders.append(gap)
+        elif one not in members:
+            inside.append(gap)
+    return min(borders), max(inside)
 
 
 def _longest_run(
@@ -267,6 +299,14 @@ def _outside_segments(last: list[int], side: int) -> list[int]:
     return members
 
 
+def _ratio(one: int, other: int) -> float:
+    """Return the quotient; the largest float if it is beyond that."""
+    try:
+        return one / other
+    except OverflowError:
+        return sys.float_info.max
+
+
 def _kind(positions: Sequence[int], n: int) -> Kind:
     low, high = positions[0], positions[-1]
     if high - low + 1 != len(positions):
@@ -276,20 +316,29 @@ def _kind(positions: Sequence[int], n: int) -> Kind:
     return "upper" if high == n - 1 else "intermediate"
 
 
+def float_means(means: Means) -> tuple[list[Any] | None, NDArray[np.float64]]:
+    """Return the names of the arms, None if they are numbered, and their means as floats.
+
+    Raises:
+        ParameterError: A mean is not a finite number.
+    """
+    names, values = means_by_arm(means)
+    if {*map(type, values)} <= {float}:  # nearly always, and of a million arms it is quick
+        found = np.array(values, dtype=np.float64)
+        if np.isfinite(found).all():
+            return names, found
+    found = np.empty(len(values))
+    for k, (arm, value) in enumerate(zip(names or range(len(values)), values, strict=True)):
+        found[k] = real_number(f"mean of arm {arm!r}", value, "a finite number")
+    return names, found
+
+
 def _sort(means: Means) -> _Sorted:
-    names: Sequence[Hashable] | None = None
-    values: Iterable[Any] = means
-    if isinstance(means, Mapping):
-        names, values = list(means), means.values()
-    elif isinstance(means, np.ndarray):
-        values = means.tolist()
+    names, values = means_by_arm(means)
     fractions = []
     for i, value in enumerate(values):
-        try:
-            fractions.append(exact(value))
-        except (TypeError, ValueError):
-            arm = i if names is None else names[i]
-            raise ParameterError(f"mean of arm {arm!r} == {value!r}, must be a number.") from None
+        arm = i if names is None else names[i]
+        fractions.append(exact(value, f"mean of arm {arm!r}"))
     scale = math.lcm(*(f.denominator for f in fractions))
     scaled = [f.numerator * (scale // f.denominator) for f in fractions]
     order = sorted(range(len(scaled)), key=scaled.__getitem__)

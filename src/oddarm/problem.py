@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-from oddarm.checks import whole_number
+from oddarm.checks import real_number, whole_number
 from oddarm.errors import ParameterError
+from oddarm.state import Flag, Kind, OrNone, Real, Whole, damaged, mapping
 
-__all__ = ["MIN_GOLD_EPSILON", "Problem", "exact"]
+__all__ = ["MIN_GOLD_EPSILON", "Problem", "exact", "rounded_down", "rounded_up"]
 
 _Q = math.exp(1 / 16)
 
@@ -20,13 +22,25 @@ MIN_GOLD_EPSILON = _Q - 1
 """ε must exceed e^(1/16) - 1 for the coefficient b of GOLD to be positive (Theorem 5.1)."""
 
 DEFAULT_RHO = 0.9
+DIGITS = 1000
+"""The most decimals of a number."""
+LEAST_DELTA = 1e-100
+MOST_EPSILON = 1e100
+"""Limits within which δ/n and (1+ε) times a gap are as exact as floats are."""
 
 
-def exact(value: object) -> Fraction:
+def exact(value: object, name: str = "value") -> Fraction:
     """Return the rational number that a person meant by `value`.
 
     A float is read as the shortest decimal that prints it, so 0.9 is 9/10 and not the binary
     fraction next to it.
+
+    Args:
+        value: The number.
+        name: What it is, for the error message.
+
+    Raises:
+        ParameterError: It is not a number, or too large or too long to reckon with.
 
     Example:
         >>> exact(0.9)
@@ -34,11 +48,25 @@ def exact(value: object) -> Fraction:
         >>> 20 * (1 - 0.9), 20 * (1 - exact(0.9))
         (1.9999999999999996, Fraction(2, 1))
     """
+    nearest = real_number(name, value, "a finite number")
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal):
+        if int(value.as_tuple().exponent) < -DIGITS:  # 10 to such a power would take for ever
+            raise ParameterError(f"{name} == {value}, must have at most {DIGITS} decimals.")
         return Fraction(value)
-    return Fraction(repr(float(value)))  # type: ignore[arg-type]
+    return Fraction(repr(nearest))
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the largest float that is not above `value`."""
+    nearest = float(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)
+
+
+def rounded_up(value: Fraction) -> float:
+    """Return the least float that is not below `value`."""
+    return -rounded_down(-value)
 
 
 @dataclass(frozen=True)
@@ -72,21 +100,17 @@ class Problem:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.epsilon) and 0 < self.epsilon < math.inf):
-            raise ParameterError(f"epsilon == {self.epsilon!r}, must be a finite number > 0.")
-        if not (_is_number(self.delta) and 0 < self.delta < 1):
-            raise ParameterError(
-                f"delta == {self.delta!r}, must be > 0 and < 1: "
-                "it is the probability with which the answer may be wrong, for example 0.05."
-            )
+        rule = f"a finite number > 0, at most {MOST_EPSILON:g}"
+        epsilon = real_number("epsilon", self.epsilon, rule, lambda x: 0 < x <= MOST_EPSILON)
+        object.__setattr__(self, "epsilon", epsilon)
+        rule = (
+            f"> 0 and < 1, at least {LEAST_DELTA:g}: "
+            "it is the probability with which the answer may be wrong, for example 0.05"
+        )
+        delta = real_number("delta", self.delta, rule, lambda x: LEAST_DELTA <= x < 1)
+        object.__setattr__(self, "delta", delta)
         if self.max_outliers is None:
-            if self.rho is None:
-                object.__setattr__(self, "rho", DEFAULT_RHO)
-            if not (_is_number(self.rho) and Fraction(1, 2) < exact(self.rho) < 1):
-                raise ParameterError(
-                    f"rho == {self.rho!r}, must be > 0.5 and < 1: it is the least share of arms "
-                    "that are normal, for example 0.9. To give a count, pass max_outliers."
-                )
+            self._check_rho()
             return
         if self.rho is not None:
             raise ParameterError(
@@ -95,6 +119,21 @@ class Problem:
             )
         most = whole_number("max_outliers", self.max_outliers, least=1)
         object.__setattr__(self, "max_outliers", most)
+
+    def _check_rho(self) -> None:
+        """Set the default, or raise ParameterError."""
+        if self.rho is None:
+            object.__setattr__(self, "rho", DEFAULT_RHO)
+        rule = (
+            "> 0.5 and < 1: it is the least share of arms that are normal, for example 0.9. "
+            "To give a count, pass max_outliers"
+        )
+        try:
+            fits = Fraction(1, 2) < exact(self.rho) < 1
+        except ParameterError:
+            fits = False
+        if not fits:
+            raise ParameterError(f"rho == {self.rho!r}, must be {rule}.")
 
     def capacity(self, n: int) -> Fraction:
         """Return c = n(1 - ρ), exactly: the most arms of `n` that may be outliers."""
@@ -123,6 +162,7 @@ class Problem:
 
     def check(self, n: int) -> None:
         """Raise ParameterError if no group can exist among `n` arms."""
+        n = whole_number("n", n, least=1)
         c = self.capacity(n)
         if self.max_outliers is not None and n <= 2 * c:
             raise ParameterError(
@@ -150,22 +190,40 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as JSON values; a rho that is no float is kept as a fraction."""
         return {
-            "epsilon": float(self.epsilon),
+            "epsilon": self.epsilon,
             "rho": self.rho if self.rho is None or isinstance(self.rho, float) else str(self.rho),
             "max_outliers": self.max_outliers,
-            "delta": float(self.delta),
+            "delta": self.delta,
             "strict": self.strict,
         }
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Problem:
-        """Return the problem that `to_dict` described."""
-        rho = values["rho"]
-        return cls(**{**values, "rho": Fraction(rho) if isinstance(rho, str) else rho})
+    def from_dict(cls, values: Any) -> Problem:
+        """Return the problem that `to_dict` described, or raise StateError."""
+        known = mapping(values, "problem")
+        kinds: dict[str, Kind] = {
+            "epsilon": Real(),
+            "rho": OrNone(_Share()),
+            "max_outliers": OrNone(Whole(1)),
+            "delta": Real(),
+            "strict": Flag(),
+        }
+        return cls(
+            **{
+                name: kind.decode(known.get(name), f"problem.{name}")
+                for name, kind in kinds.items()
+            }
+        )
 
 
-def _is_number(value: object) -> bool:
-    try:
-        return not math.isnan(float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
+class _Share(Real):
+    """A number, or a fraction as text; one of few digits, as reading others takes for ever."""
+
+    def decode(self, value: Any, name: str) -> Any:
+        """Return a float or a fraction."""
+        if type(value) is not str:
+            return super().decode(value, name)
+        found = re.fullmatch(r"([0-9]{1,99})/([0-9]{1,99})|[0-9]{0,99}\.[0-9]{1,99}", value)
+        if not found or (found[2] and not int(found[2])):
+            raise damaged(name, value, "a number or a fraction")
+        return Fraction(value)

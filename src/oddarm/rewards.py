@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oddarm.checks import real_number, whole_number
 from oddarm.errors import ParameterError, RewardError
 
 __all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
 
 Floats = NDArray[np.float64]
-LARGEST = sys.float_info.max
+LARGEST = 1e100
+"""The largest absolute value of a reward: sums of squares of very many are still floats."""
+SMALLEST = 1e-100
+"""The least width of a range, or scale: its square is still a float."""
+NARROWEST = 1e-9
+"""The least width of a range as a share of its larger end: beyond that floats lack digits."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,13 @@ class Rewards:
     def __post_init__(self) -> None:
         if self.pools is None:
             return
-        sizes = tuple(int(size) for size in self.pools)
-        if any(size < 1 for size in sizes):
-            raise ParameterError(f"pools has the size {min(sizes)}, must be >= 1 for every arm.")
+        try:
+            given = list(self.pools)
+        except TypeError:
+            raise ParameterError(
+                f"pools == {self.pools!r}, must be a sequence: the number of rewards of each arm."
+            ) from None
+        sizes = tuple(whole_number("a size in pools", size, 1, 2**53) for size in given)
         object.__setattr__(self, "pools", sizes)
 
     @property
@@ -65,16 +74,18 @@ class Rewards:
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         try:
+            if rewards is None or np.iscomplexobj(rewards):
+                raise TypeError
             values = np.asarray(rewards, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError, OverflowError):
             raise RewardError(f"reward {rewards!r}, must be a number.") from None
         if self._fit(values):
             return values
-        bad = ~np.isfinite(values)
+        bad = ~(np.abs(values) <= LARGEST)
         if bad.any():
             raise RewardError(
-                f"reward {values[bad][0]}{_position(bad)}, must be finite: "
-                "leave the pull untold, or set it to a number."
+                f"reward {values[bad][0]}{_position(bad)}, must be finite, and at most {LARGEST:g} "
+                "in size: leave the pull untold, or set it to a number."
             )
         self._check_range(values)
         return values
@@ -84,7 +95,7 @@ class Rewards:
         if not len(values):
             return True
         least, most = float(values.min()), float(values.max())  # nan if there is one
-        return -math.inf < least and most < math.inf and self.low <= least and most <= self.high
+        return max(self.low, -LARGEST) <= least and most <= min(self.high, LARGEST)
 
     def _check_range(self, values: Floats) -> None:
         bad = (values < self.low) | (values > self.high)
@@ -149,9 +160,18 @@ class Bounded(Rewards):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not -math.inf < self.minimum < self.maximum < math.inf:
+        shown = f"rewards == ({self.minimum!r}, {self.maximum!r})"
+        rule = f"finite, from {-LARGEST:g} to {LARGEST:g}: scale the rewards"
+        for name in ("minimum", "maximum"):
+            end = real_number(name, getattr(self, name), rule, lambda x: abs(x) <= LARGEST)
+            object.__setattr__(self, name, end)
+        if not self.minimum < self.maximum:
+            raise ParameterError(f"{shown}, must be finite and low < high.")
+        largest = max(abs(self.minimum), abs(self.maximum))
+        if self.maximum - self.minimum < max(SMALLEST, NARROWEST * largest):
             raise ParameterError(
-                f"rewards == ({self.minimum!r}, {self.maximum!r}), must be finite and low < high."
+                f"{shown}, must be wider: subtract from all rewards what they have in common, "
+                "or scale them."
             )
 
     @property
@@ -178,8 +198,9 @@ class SubGaussian(Rewards):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.scale < math.inf:
-            raise ParameterError(f"scale == {self.scale!r}, must be finite and > 0.")
+        rule = f"finite and > 0, from {SMALLEST:g} to {LARGEST:g}"
+        scale = real_number("scale", self.scale, rule, lambda x: SMALLEST <= x <= LARGEST)
+        object.__setattr__(self, "scale", scale)
         if self.pools is not None:
             raise ParameterError(
                 "pools with sub-Gaussian rewards: a finite pool has a range, "
@@ -202,7 +223,12 @@ class SubGaussian(Rewards):
         return float(self.scale)
 
     def _check_range(self, values: Floats) -> None:
-        pass
+        bad = np.abs(values) > LARGEST
+        if bad.any():
+            raise RewardError(
+                f"reward {values[bad][0]}{_position(bad)}, must be from {-LARGEST:g} to "
+                f"{LARGEST:g}: scale the rewards."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON values."""
@@ -220,15 +246,13 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
 
     Example:
         >>> as_rewards((0, 100))
-        Bounded(pools=None, minimum=0, maximum=100)
+        Bounded(pools=None, minimum=0.0, maximum=100.0)
     """
     if isinstance(spec, Rewards):
         return spec
     if isinstance(spec, dict):
-        values = dict(spec)
-        model = _KINDS[values.pop("kind")]
-        return model(**values)
-    if spec == "bernoulli":
+        return _from_dict(spec)
+    if isinstance(spec, str) and spec == "bernoulli":
         return Bernoulli()
     if isinstance(spec, Sequence) and not isinstance(spec, str) and len(spec) == 2:
         return Bounded(minimum=spec[0], maximum=spec[1])
@@ -236,6 +260,20 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
         f"rewards == {spec!r}, must be 'bernoulli', a pair (low, high), "
         "or a model such as oddarm.rewards.SubGaussian(scale=1)."
     )
+
+
+def _from_dict(spec: dict[str, Any]) -> Rewards:
+    """Return the model that `Rewards.to_dict` described."""
+    kind = spec.get("kind")
+    model = _KINDS.get(kind) if isinstance(kind, str) else None
+    needed = {field.name: field.default is MISSING for field in fields(model)} if model else {}
+    given = spec.keys() - {"kind"}
+    if model is None or not {name for name in needed if needed[name]} <= given <= needed.keys():
+        raise ParameterError(
+            f"rewards == {spec!r}, must have a kind of {', '.join(_KINDS)} and the parameters of "
+            "that model, as its to_dict returns them."
+        )
+    return model(**{name: spec[name] for name in given})
 
 
 def _position(bad: NDArray[np.bool_]) -> str:

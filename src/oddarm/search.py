@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
-from collections.abc import Hashable, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,11 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.files import replace_file
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Rewards, as_rewards
+from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
 from oddarm.tally import Tally
 
@@ -32,6 +36,11 @@ __all__ = ["FORMAT_VERSION", "Search"]
 
 FORMAT = "oddarm.search"
 FORMAT_VERSION = 1
+MOST_ARMS = 10**8
+MOST_ASKED = 10**7
+"""Beyond these, one machine's memory does not do."""
+DEEPEST = 50
+"""How many tuples in each other the name of an arm may be."""
 
 
 class Search:
@@ -53,6 +62,12 @@ class Search:
             of arms that may be a group is confirmed or refuted.
         max_pulls: A budget; the search is done when that many rewards have been told.
         seed: For strategies that draw lots.
+
+    Attributes:
+        fingerprint: What tells the source of the rewards from others, if it is known: set by
+            `find`, saved with the search, and compared by `resume`.
+        supposes: What the stated δ supposes of the rewards beyond their model, in sentences that
+            every result repeats. Studies say here which pulls were drawn again or given up.
 
     Example:
         >>> import oddarm
@@ -100,13 +115,16 @@ class Search:
         self.bound: BoundKind = bound
         self.until: Until = until
         self.max_pulls = None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
-        self.seed = int(seed)
+        self.seed = whole_number("seed", seed, 0)
+        self.fingerprint: dict[str, Any] | None = None
         self._index = (
             None
             if isinstance(self.names, range)
             else dict(zip(self.names, range(self.n), strict=True))
         )
         self.tally = Tally(self.n, self.rewards)
+        self._given_back: deque[int] = deque()
+        self.supposes: list[str] = []
         self._start({})
 
     @property
@@ -135,17 +153,20 @@ class Search:
         """Return the arms to pull next; repeats are allowed.
 
         Args:
-            limit: The most arms to return; None for one natural round of the strategy. With 1, and
-                each reward told before the next is asked for, this is the sequential algorithm.
+            limit: The most arms to return, ten million at a time; None for one natural round of
+                the strategy. With 1, and each reward told before the next is asked for, this is
+                the sequential algorithm.
 
         Returns:
             Names of arms; empty when the search is done.
         """
-        if self.max_pulls is None and (limit == 1 or limit is None):
+        if self._given_back:
+            return [self.names[i] for i in self._take_back(limit)]
+        if self.max_pulls is None and (limit is None or (type(limit) is int and limit == 1)):
             arms = self.run.ask(limit)
         else:
             most, left = self._most(limit)
-            arms = [] if left == 0 else self.run.ask(most)[:left]
+            arms = [] if left == 0 else self._within(self.run.ask(most), left)
         if self._numbered:
             return arms if type(arms) is list else list(arms)
         names = self._live_names
@@ -165,17 +186,61 @@ class Search:
             >>> search.pulls
             300000
         """
+        if self._given_back:
+            return np.array(self._take_back(limit), dtype=np.intp)
         most, left = self._most(limit)
         if left == 0:
             return np.empty(0, dtype=np.intp)
-        arms = self.run.ask_indices(most)[:left]
+        arms: NDArray[np.intp] = self._within(self.run.ask_indices(most), left)
         return arms if self._live is None else self._live[arms]
+
+    def give_back(self, arms: Iterable[Hashable]) -> None:
+        """Say that pulls were asked for and will not be told: the next asks return them first.
+
+        A search that is given back all that it was not told, saved and loaded makes exactly the
+        pulls of a search that never stopped. Pulls of arms that were set aside are dropped, and so
+        are all once the search is done.
+
+        Args:
+            arms: Their names, in the order in which they were asked for.
+
+        Example:
+            >>> import oddarm
+            >>> search = oddarm.Search(["a", "b", "c", "d"], max_outliers=1)
+            >>> search.ask(2)
+            ['a', 'b']
+            >>> search.give_back(["b"])
+            >>> search.ask(2), search.ask(2)
+            (['b'], ['c', 'd'])
+        """
+        index = [self._index_of(arm) for arm in arms]
+        if self.run.verdict == "running":
+            self._given_back.extendleft(i for i in reversed(index) if i not in self._aside)
+
+    @property
+    def given_back(self) -> list[Any]:
+        """The pulls given back that have not been asked for again, in order."""
+        return [self.names[i] for i in self._given_back]
+
+    def _take_back(self, limit: int | None) -> list[int]:
+        """Return what was given back, as far as the limit and the budget allow."""
+        most, left = self._most(limit)
+        ends = [end for end in (most, left) if end is not None]
+        return [self._given_back.popleft() for _ in range(min([*ends, len(self._given_back)]))]
+
+    def _within(self, arms: Any, left: int | None) -> Any:
+        """Return what the budget allows of a round; the rest is for a larger budget."""
+        if left is None or len(arms) <= left:
+            return arms
+        rest = np.asarray(arms[left:])
+        self._given_back.extend((rest if self._live is None else self._live[rest]).tolist())
+        return arms[:left]
 
     def _most(self, limit: int | None) -> tuple[int | None, int | None]:
         """Return how many arms to ask the run for, and how many to return; None for no limit."""
         most = limit
-        if limit is not None and (type(limit) is not int or limit < 1):
-            most = whole_number("limit", limit, 1)
+        if limit is not None and not (type(limit) is int and 1 <= limit <= MOST_ASKED):
+            most = min(whole_number("limit", limit, 1), MOST_ASKED)
         if self.run.verdict != "running":
             return most, 0
         if self.max_pulls is None:
@@ -186,8 +251,13 @@ class Search:
     def tell(self, arm: Hashable, reward: ArrayLike) -> None:
         """Report one reward of an arm, or an array of several.
 
-        Rewards may come late, in batches, in any order, or for arms not asked for: all are data. A
-        batch with one bad reward is refused whole. What is told after the search is done is
+        Rewards may come late, in batches, or for arms not asked for: all are data. But the rewards
+        of one arm must be told in an order that does not depend on their values, or the stated δ
+        does not hold: if time-outs come last, an arm looks better than it is until they do. Tell
+        those of each arm in the order in which you asked for them, as `oddarm.find` and studies
+        do, and tell what a time-out counts as.
+
+        A batch with one bad reward is refused whole. What is told after the search is done is
         counted and changes no decision. What is told of an arm that was set aside is ignored.
 
         Raises:
@@ -290,13 +360,17 @@ class Search:
         index = self._index_of(arm)
         if self.done or index in self._aside:
             return
-        left, c = self.n - len(self._aside) - 1, self.problem.capacity(self.n)
-        if left <= 2 * c or left < 3:
-            raise ParameterError(
-                f"{left} arms are left without {arm!r}, must be >= 3 and more than twice the "
-                f"{float(c):g} that may be outliers: start a search with more arms."
-            )
-        self._start({**self._aside, index: str(reason)})
+        self._check_left(len(self._aside) + 1, f"without {arm!r}")
+        self._given_back = deque(i for i in self._given_back if i != index)
+        self.start_over({**self._aside, index: str(reason)})
+
+    def start_over(self, aside: dict[int, str] | None = None) -> None:
+        """Start the run over on the rewards told so far; the promise stays the same.
+
+        Args:
+            aside: The arms set aside, by position, and why; by default as before.
+        """
+        self._start(self._aside if aside is None else aside)
         self.run.adopt()
 
     def ranking(self) -> list[Any]:
@@ -356,11 +430,18 @@ class Search:
             "seed": self.seed,
             "delta_proved": self.run.proved,
             "delta_reason": self.run.reason,
+            "delta_supposes": list(self.supposes),
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole state as JSON values."""
+    def to_dict(self, in_flight: Iterable[Hashable] = ()) -> dict[str, Any]:
+        """Return the whole state as JSON values.
+
+        Args:
+            in_flight: Pulls that were asked for and may not be told, in order: in the state they
+                are given back, so that a search that goes on from it asks for them first.
+        """
         names = self.n if isinstance(self.names, range) else list(self.names)
+        given_back = [*map(self._index_of, in_flight), *self._given_back]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -373,7 +454,10 @@ class Search:
             "until": self.until,
             "max_pulls": self.max_pulls,
             "seed": self.seed,
-            "aside": list(self._aside.items()),
+            "fingerprint": self.fingerprint,
+            "supposes": list(self.supposes),
+            "aside": _Aside(self.n).encode(self._aside),
+            "given_back": given_back if self.run.verdict == "running" else [],
             "tally": self.tally.to_dict(),
             "run": self.run.to_dict(),
         }
@@ -385,6 +469,9 @@ class Search:
         Args:
             state: What `to_dict` returned.
             strategy: The strategy, if it is one of your own; those of oddarm are found by name.
+
+        Raises:
+            StateError: The state is damaged: a value breaks its rule, which is named.
         """
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             raise StateError("this is not the saved state of an oddarm search.")
@@ -394,53 +481,86 @@ class Search:
                 f"it was saved by oddarm {state.get('oddarm')}, this is {__version__}."
             )
         try:
-            problem = Problem.from_dict(state["problem"])
-            search = cls(
-                _thaw(state["arms"]),
-                strategy or as_strategy(state["strategy"]),
-                epsilon=problem.epsilon,
-                rho=problem.rho,
-                max_outliers=problem.max_outliers,
-                delta=problem.delta,
-                strict=problem.strict,
-                rewards=as_rewards(state["rewards"]),
-                bound=state["bound"],
-                until=state["until"],
-                max_pulls=state["max_pulls"],
-                seed=state["seed"],
-            )
-            search.tally.restore(state["tally"])
-            if state.get("aside"):
-                search._start({int(i): str(reason) for i, reason in state["aside"]})
-            search.run.restore(state["run"])
-        except OddarmError:
+            return cls._restored(state, strategy)
+        except StateError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise StateError(f"the saved state is damaged: {error!r}.") from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # A parameter that is out of range; or a strategy of the caller's that checks nothing.
+            text = str(error) if isinstance(error, OddarmError) else repr(error)
+            raise StateError(f"the saved state is damaged: {text}") from error
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any], strategy: Strategy | None) -> Search:
+        """Return a search that continues from `state`; each key is checked before it is used."""
+        arms = _checked_arms(state)
+        problem = Problem.from_dict(state.get("problem"))
+        if strategy is None:
+            spec = mapping(state.get("strategy"), "strategy")
+            Word().decode(spec.get("name"), "strategy.name")
+            strategy = as_strategy(spec)
+        search = cls(
+            arms,
+            strategy,
+            epsilon=problem.epsilon,
+            rho=problem.rho,
+            max_outliers=problem.max_outliers,
+            delta=problem.delta,
+            strict=problem.strict,
+            rewards=as_rewards(mapping(state.get("rewards"), "rewards")),
+            bound=state.get("bound"),  # type: ignore[arg-type]
+            until=state.get("until"),  # type: ignore[arg-type]
+            max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
+            seed=Whole(-math.inf, math.inf).decode(state.get("seed"), "seed"),
+        )
+        search.tally.restore(state.get("tally"))
+        aside = _Aside(search.n).decode(state.get("aside", []), "aside")
+        if aside:
+            search._check_left(len(aside), "without those set aside")
+            search._start(aside)
+        search.run.restore(state.get("run"))
+        arms = Arms(search.n, distinct=False).decode(state.get("given_back", []), "given_back")
+        search.give_back([search.names[i] for i in arms])
+        search.supposes = Words().decode(state.get("supposes", []), "supposes")
+        fingerprint = state.get("fingerprint")
+        search.fingerprint = None if fingerprint is None else mapping(fingerprint, "fingerprint")
         return search
 
-    def save(self, path: str | Path) -> None:
-        """Write the state to a JSON file; an existing file is replaced only when all is written."""
+    def save(self, path: str | Path, in_flight: Iterable[Hashable] = ()) -> None:
+        """Write the state to a JSON file, which only its owner may read.
+
+        A search that was saved there before is replaced at once, when all is written and safe on
+        the disk.
+
+        Args:
+            path: The file.
+            in_flight: As for `to_dict`.
+
+        Raises:
+            StateError: The file is there and is not a saved search; or a name of an arm cannot be
+                written as JSON.
+        """
         try:
-            text = json.dumps(self.to_dict(), allow_nan=False)
+            text = json.dumps(self.to_dict(in_flight), allow_nan=False)
         except (TypeError, ValueError) as error:
             raise StateError(
                 f"the state cannot be written as JSON ({error}): "
                 "name arms by strings, numbers or tuples of them."
             ) from error
-        target = Path(path)
-        part = target.with_name(target.name + ".part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
+        _check_replaceable(Path(path))
+        replace_file(path, text)
 
     @classmethod
     def load(cls, path: str | Path, *, strategy: Strategy | None = None) -> Search:
-        """Return the search saved in a file, ready to continue."""
+        """Return the search saved in a file, ready to continue.
+
+        Raises:
+            StateError: The file is not a saved search, or is damaged.
+            OSError: There is no such file, or it may not be read.
+        """
         try:
-            state = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise StateError(f"{path} is not a saved search: {error}.") from error
-        return cls.from_dict(state, strategy=strategy)
+            return cls.from_dict(parse(Path(path).read_bytes()), strategy=strategy)
+        except StateError as error:
+            raise StateError(f"{path}: {error}") from error
 
     def __repr__(self) -> str:
         return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
@@ -470,6 +590,15 @@ class Search:
             Setting(problem, rewards, tally, n, self.bound, self.until, self.seed)
         )
         self._aside = aside
+
+    def _check_left(self, aside: int, without: str) -> None:
+        """Raise ParameterError if too few arms are left with so many set aside."""
+        left, c = self.n - aside, self.problem.capacity(self.n)
+        if left <= 2 * c or left < 3:
+            raise ParameterError(
+                f"{left} arms are left {without}, must be >= 3 and more than twice the "
+                f"{float(c):g} that may be outliers: start a search with more arms."
+            )
 
     def _order(self) -> NDArray[np.intp]:
         """Return all arms as ranked now, those set aside last."""
@@ -504,11 +633,11 @@ class Search:
 
 def _names(arms: Any) -> Sequence[Any]:
     if hasattr(arms, "__index__"):
-        return range(whole_number("arms", arms, least=3))  # one may stand apart from two
+        return range(whole_number("arms", arms, 3, MOST_ARMS))  # one may stand apart from two
     if isinstance(arms, str | bytes):
         raise ParameterError(f"arms == {arms!r}, must be a sequence of names or a number of arms.")
     try:
-        names = arms.tolist() if hasattr(arms, "tolist") else list(arms)
+        names = list(arms.tolist() if hasattr(arms, "tolist") else arms)
     except TypeError:
         raise ParameterError(
             f"arms == {arms!r}, must be a sequence of names or a number of arms."
@@ -529,12 +658,59 @@ def _names(arms: Any) -> Sequence[Any]:
     return names
 
 
-def _thaw(arms: Any) -> Any:
+def _check_replaceable(path: Path) -> None:
+    """Raise StateError if a file holds something else, which saving a search would destroy."""
+    if not path.exists():
+        return
+    saved = path.is_file()
+    if saved:
+        with path.open("rb") as file:
+            head = file.read(len(_HEAD))
+        saved = head in (b"", _HEAD)
+    if not saved:
+        raise StateError(
+            f"{path} is there already and is not a saved search: "
+            "choose another name, or remove it first."
+        )
+
+
+_HEAD = f'{{"format": "{FORMAT}"'.encode()
+"""How a saved search begins."""
+
+
+class _Aside(Kind):
+    """Arms set aside, by their positions, and why; saved as a list of pairs."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def encode(self, value: dict[int, str]) -> Any:
+        """Return pairs."""
+        return [list(pair) for pair in value.items()]
+
+    def decode(self, value: Any, name: str) -> dict[int, str]:
+        """Return the reasons by position."""
+        if type(value) is not list or any(type(x) is not list or len(x) != 2 for x in value):
+            raise damaged(name, value, "a list of pairs of an arm and a reason")
+        arms = Arms(self.n).decode([arm for arm, _ in value], name)
+        return dict(zip(arms, [Word().decode(why, name) for _, why in value], strict=True))
+
+
+def _checked_arms(state: dict[str, Any]) -> Any:
+    """Return the number of arms or their names: as many as the tally has, before any is made."""
+    arms, tally = state.get("arms"), mapping(state.get("tally"), "tally")
+    if type(arms) is not int and type(arms) is not list:
+        raise damaged("arms", arms, "the names of the arms or their number")
+    n, counts = arms if isinstance(arms, int) else len(arms), tally.get("counts")
+    if type(counts) is not list or len(counts) != n:
+        raise damaged("tally.counts", counts, f"a list of {n} entries, one for each arm")
+    return arms if isinstance(arms, int) else [_tuple(name, DEEPEST) for name in arms]
+
+
+def _tuple(name: Any, deep: int) -> Any:
     """JSON has lists where Python had tuples; a name that is a list was a tuple."""
-    if isinstance(arms, list):
-        return [_tuple(name) for name in arms]
-    return arms
-
-
-def _tuple(name: Any) -> Any:
-    return tuple(_tuple(part) for part in name) if isinstance(name, list) else name
+    if not isinstance(name, list):
+        return name
+    if not deep:
+        raise damaged("arms", name, f"names of at most {DEEPEST} tuples in each other")
+    return tuple([_tuple(part, deep - 1) for part in name])

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import decimal
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.errors import RewardError, StateError
-from oddarm.rewards import Bounded, Rewards
+from oddarm.errors import RewardError
+from oddarm.rewards import LARGEST, Bernoulli, Bounded, Rewards
+from oddarm.state import (
+    EXACT,
+    Kind,
+    Nothing,
+    Reals,
+    Wholes,
+    damaged,
+    decode_fields,
+    encode_fields,
+    mapping,
+    require,
+)
 
-__all__ = ["Tally"]
+__all__ = ["Tally", "exact_sum"]
 
 Floats = NDArray[np.float64]
+
+_EXACT = decimal.Context(prec=1000, traps=[decimal.Inexact])
+"""Adds the decimals of floats without rounding: rewards have at most 500 digits."""
+
+
+def exact_sum(rewards: Floats, start: Decimal = Decimal(0)) -> Decimal:
+    """Return `start` and the sum of the rewards, each read as the decimal that it prints as.
+
+    Example:
+        >>> float(sum([0.1] * 3)), exact_sum(np.array([0.1] * 3))
+        (0.30000000000000004, Decimal('0.3'))
+    """
+    for reward in rewards.tolist():
+        start = _EXACT.add(start, Decimal(repr(reward)))
+    return start
 
 
 class Tally:
     """What has been seen of each arm.
 
     Attributes:
+        rewards: What a reward may be.
         counts: Pulls of each arm.
-        totals: Sum of its rewards, added one by one in the order told.
+        totals: Sum of its rewards, added one by one in the order told; rounded from `exact` where
+            there is one.
+        beyond: For bounded rewards only, the sum of what they are beyond the least possible one,
+            so that an offset that all rewards share costs no digits.
+        exact: For bounded finite pools only, the exact sum of the rewards, each read as the
+            decimal that it prints as: the mean of an exhausted pool is then known as a fraction.
         scatter: For endless bounded rewards only, the sum of squared deviations from the mean,
             kept by Chan's update, so that it stays accurate when the variance is tiny.
         pulls: T, the pulls of all arms together.
@@ -33,19 +70,24 @@ class Tally:
     """
 
     def __init__(self, n: int, rewards: Rewards) -> None:
+        self.rewards = rewards
         self.counts: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.totals: Floats = np.zeros(n)
         self.pulls = 0
         self.scatter: Floats | None = None
         self.pools: NDArray[np.int64] | None = None
         self.drawn: Floats | None = None
+        self.beyond: Floats | None = None
+        self.exact: list[Decimal] | None = None
         if rewards.pools is not None:
             self.pools = np.array(rewards.pools, dtype=np.int64)
         if isinstance(rewards, Bounded):
+            self.beyond = np.zeros(n)
             if self.pools is None:
                 self.scatter = np.zeros(n)
             else:
                 self.drawn = np.zeros((5, n))
+                self.exact = [Decimal(0)] * n
 
         self.plain = self.pools is None and self.scatter is None
         self._view()
@@ -66,6 +108,16 @@ class Tally:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.totals / self.counts)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether every arm has a finite pool and all its rewards have been told."""
+        return self.pools is not None and bool((self.counts == self.pools).all())
+
+    def exact_means(self) -> list[Fraction]:
+        """Return the sample means of 0/1 or bounded rewards, exactly; every arm has one."""
+        totals: list[Any] = self.totals.tolist() if self.exact is None else self.exact
+        return [Fraction(s) / m for s, m in zip(totals, self.counts.tolist(), strict=True)]
+
     def add(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm."""
         before = int(self.counts[arm])
@@ -74,11 +126,15 @@ class Tally:
             self._add_drawn(arm, rewards, before)
         if self.scatter is not None:
             self._add_scatter(arm, rewards, before)
-        if len(rewards) == 1:
-            self.totals[arm] += rewards[0]
+        if self.beyond is None:
+            self.totals[arm] = _added(self.totals[arm], rewards)
         else:
-            # accumulate adds in sequence, so a batch gives the same bits as single tells
-            self.totals[arm] = np.add.accumulate(np.append(self.totals[arm], rewards))[-1]
+            low = self.rewards.low
+            self.beyond[arm] = _added(self.beyond[arm], rewards - low)
+            self.totals[arm] = (before + len(rewards)) * low + self.beyond[arm]
+        if self.exact is not None:
+            self.exact[arm] = exact_sum(rewards, self.exact[arm])
+            self.totals[arm] = float(self.exact[arm])
         self.counts[arm] = before + len(rewards)
         self.pulls += len(rewards)
 
@@ -121,12 +177,16 @@ class Tally:
 
     def _part(self, index: slice | NDArray[np.intp], pulls: int) -> Tally:
         part = object.__new__(Tally)
+        part.rewards = self.rewards
         part.counts = self.counts[index]
         part.totals = self.totals[index]
         part.pulls = pulls
         part.scatter = None if self.scatter is None else self.scatter[index]
         part.pools = None if self.pools is None else self.pools[index]
         part.drawn = None if self.drawn is None else self.drawn[:, index]
+        part.beyond = None if self.beyond is None else self.beyond[index]
+        places = range(len(self.counts))[index] if isinstance(index, slice) else index.tolist()
+        part.exact = None if self.exact is None else [self.exact[i] for i in places]
         part.plain = self.plain
         part._view()
         return part
@@ -144,41 +204,163 @@ class Tally:
 
     def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
         assert self.scatter is not None
+        assert self.beyond is not None
         k = len(rewards)
-        mean = rewards.mean()
-        self.scatter[arm] += ((rewards - mean) ** 2).sum()
+        beyond = rewards - self.rewards.low
+        mean = beyond.mean()
+        self.scatter[arm] += ((beyond - mean) ** 2).sum()
         if before:
-            shift = mean - self.totals[arm] / before
+            shift = mean - self.beyond[arm] / before
             self.scatter[arm] += shift * shift * (before * k / (before + k))
 
     def _add_drawn(self, arm: int, rewards: Floats, before: int) -> None:
-        """Sums of w, w², z, z², wz with w = N/(N-t+1) and z = x + (sum so far)/(N-t+1)."""
+        """Sums of w, w², z, z², wz with w = N/(N-t+1) and z = x + (sum so far)/(N-t+1).
+
+        The rewards x are counted from the least possible one, since the sums of squares would
+        lose the digits of what is beyond a large offset.
+        """
         assert self.pools is not None
         assert self.drawn is not None
+        assert self.beyond is not None
         size = float(self.pools[arm])
         left = size - before - np.arange(len(rewards))
-        so_far = float(self.totals[arm]) + np.concatenate([[0.0], np.cumsum(rewards)[:-1]])
+        beyond = rewards - self.rewards.low
+        so_far = self.beyond[arm] + np.concatenate([[0.0], np.cumsum(beyond)[:-1]])
         w = size / left
-        z = rewards + so_far / left
+        z = beyond + so_far / left
         self.drawn[:, arm] += [w.sum(), (w * w).sum(), z.sum(), (z * z).sum(), (w * z).sum()]
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n, most = len(self.counts), EXACT if self.pools is None else self.pools
+        return {
+            "counts": Wholes(n, 0, most, plain=True),
+            "totals": Reals(n, plain=True),
+            "beyond": Nothing() if self.beyond is None else Reals(n, 0.0, plain=True),
+            "exact": Nothing() if self.exact is None else _Decimals(n),
+            "scatter": Nothing() if self.scatter is None else Reals(n, 0.0, plain=True),
+            "drawn": Nothing() if self.drawn is None else Reals((5, n), plain=True),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON values."""
-        return {
-            "counts": self.counts.tolist(),
-            "totals": self.totals.tolist(),
-            "scatter": None if self.scatter is None else self.scatter.tolist(),
-            "drawn": None if self.drawn is None else self.drawn.tolist(),
-        }
+        return encode_fields(self, self.fields())
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Take over what `to_dict` returned."""
-        if len(values["counts"]) != len(self.counts):
-            raise StateError("the saved tally does not fit the saved arms.")
-        self.counts[:] = values["counts"]
-        self.totals[:] = values["totals"]
+    def restore(self, values: Any) -> None:
+        """Take over what `to_dict` returned.
+
+        Raises:
+            StateError: No rewards of the model have such sums; the tally is of no use then.
+        """
+        decode_fields(self, self.fields(), self._completed(values), "tally")
+        for holds, rule in self._rules():
+            require(holds, rule)
         self.pulls = int(self.counts.sum())
+        self._view()
+
+    def _completed(self, values: Any) -> dict[str, Any]:
+        """Return saved values with those that oddarm did not save at first.
+
+        Draws of pools were then weighed with the rewards as they are, z instead of z - low·w.
+        """
+        saved = mapping(values, "tally")
+        if "beyond" in saved:
+            return saved
+        found = {**saved, "beyond": None, "exact": None}
+        if self.beyond is None:
+            return found
+        n, low = len(self.counts), self.rewards.low
+        counts = Wholes(n, plain=True).decode(saved.get("counts"), "tally.counts")
+        totals = Reals(n, plain=True).decode(saved.get("totals"), "tally.totals")
+        found["beyond"] = np.maximum(totals - low * counts, 0.0).tolist()
+        if self.exact is not None:
+            found["exact"] = [repr(total) for total in totals.tolist()]
+            w, ww, z, zz, wz = Reals((5, n), plain=True).decode(saved.get("drawn"), "tally.drawn")
+            span = self.rewards.high - low
+            moved = [  # as far as rounding allows, which may leave the range a little
+                w,
+                ww,
+                np.clip(z - low * w, 0.0, w * span),
+                np.clip(zz - 2 * low * wz + low**2 * ww, 0.0, ww * span**2),
+                np.clip(wz - low * ww, 0.0, ww * span),
+            ]
+            found["drawn"] = [row.tolist() for row in moved]
+        return found
+
+    def _rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between the sums of rewards in the model's range."""
+        yield sum(self.counts.tolist()) <= EXACT, f"there are at most {EXACT} pulls in all"
+        m, model = self.counts.astype(np.float64), self.rewards
+        parts = (self.beyond, self.scatter, self.drawn)
+        sums = [self.totals, *(x for x in parts if x is not None)]
+        unseen = self.counts == 0
+        yield not any(x[..., unseen].any() for x in sums), "an arm without pulls has no rewards"
+        if isinstance(model, Bernoulli):
+            whole = (self.totals == np.floor(self.totals)).all()
+            yield whole, "totals of 0/1 rewards are whole numbers"
+        size = min(max(abs(model.low), abs(model.high)), LARGEST)
+        slack = 0.0 if isinstance(model, Bernoulli) else m * m * 2.0**-52 * size  # for rounding
+        least, most = m * max(model.low, -LARGEST), m * min(model.high, LARGEST)
+        within = (self.totals >= least - slack) & (self.totals <= most + slack)
+        yield within.all(), "the mean of every arm is in the range of its rewards"
+        if self.beyond is not None:
+            apart = np.abs(self.totals - m * model.low - self.beyond)
+            yield (apart <= slack).all(), "totals and what is beyond the least reward agree"
+        if self.exact is not None:
+            exact = np.array([float(total) for total in self.exact])
+            yield (exact == self.totals).all(), "totals are the exact sums, rounded"
         if self.scatter is not None:
-            self.scatter[:] = values["scatter"]
+            spread = m * (model.high - model.low) ** 2 / 4
+            close = self.scatter <= spread * (1 + 1e-6)
+            yield close.all(), "rewards are no further apart than their range"
         if self.drawn is not None:
-            self.drawn[:] = values["drawn"]
+            yield from self._rules_of_draws(m, model.high - model.low)
+
+    def _rules_of_draws(self, m: Floats, size: float) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold for the sums of w, w², z, z², wz, where 1 ≤ w ≤ N and |z| ≤ w·R.
+
+        R, the width of the range, is `size`.
+        """
+        assert self.pools is not None
+        assert self.drawn is not None
+        w, ww, z, zz, wz = self.drawn
+        less, more, pools = 1 - 1e-6, 1 + 1e-6, self.pools.astype(np.float64)
+        weights = (w >= m * less) & (w <= m * pools * more) & (ww >= w * less)
+        yield (weights & (ww <= w * pools * more)).all(), "draws are weighted by what is left"
+        bounds = (np.abs(z) <= w * size * more) & (np.abs(wz) <= ww * size * more)
+        squares = (zz >= 0) & (zz <= ww * size * size * more)
+        yield (bounds & squares).all(), "draws are in the range of the rewards"
+
+
+def _added(total: float, rewards: Floats) -> float:
+    """Return a sum with rewards added one by one: a batch gives the bits of single tells."""
+    if len(rewards) == 1:
+        return float(total + rewards[0])
+    return float(np.add.accumulate(np.append(total, rewards))[-1])
+
+
+class _Decimals(Kind):
+    """A list of decimals of a thousand digits at most, saved as text.
+
+    Args:
+        n: How many.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def encode(self, value: list[Decimal]) -> list[str]:
+        """Return them as text."""
+        return list(map(str, value))
+
+    def decode(self, value: Any, name: str) -> list[Decimal]:
+        """Return the decimals."""
+        if type(value) is not list or len(value) != self.n:
+            raise damaged(name, value, f"a list of {self.n} entries")
+        for text in value:
+            if type(text) is not str or not _DECIMAL.fullmatch(text):
+                raise damaged(f"an entry of {name}", text, "a decimal number")
+        return list(map(Decimal, value))
+
+
+_DECIMAL = re.compile(r"-?[0-9]{1,1000}(\.[0-9]{1,1000})?([eE][+-]?[0-9]{1,3})?")

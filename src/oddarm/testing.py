@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.errors import OddarmError
+from oddarm.errors import OddarmError, StateError
 from oddarm.runner import find
 from oddarm.search import Search
 from oddarm.sources import Job, SimulatedArms, Source
@@ -118,7 +118,10 @@ def batches_and_late_tells(strategy: Strategy) -> None:
 
 
 def saved_and_loaded(strategy: Strategy) -> None:
-    """Saved in the middle and loaded, it goes on as if it had never stopped."""
+    """Saved in the middle and loaded, it goes on as if it had never stopped.
+
+    For that its run declares in `Run.fields` what it remembers beyond the tally.
+    """
     whole = _drive(_search(strategy, max_pulls=1500), SimulatedArms(EASY, seed=2))
     for pulls in (0, 5, 10, 11, 200):
         arms = SimulatedArms(EASY, seed=2)
@@ -126,6 +129,28 @@ def saved_and_loaded(strategy: Strategy) -> None:
         state = json.loads(json.dumps(search.to_dict(), allow_nan=False))
         loaded = _drive(Search.from_dict(state, strategy=strategy), arms)
         assert loaded.to_dict() == whole.to_dict(), f"saved after {pulls} pulls, it ends otherwise"
+
+
+def refuses_damaged_states(strategy: Strategy) -> None:
+    """A state with a field of another type, or with too short an array, is a StateError."""
+    state = _drive(_search(strategy), SimulatedArms(EASY), 50).to_dict()
+    for name, value in state["run"].items():
+        for bad in _damaged(value):
+            run = {**state["run"], name: bad}
+            try:
+                Search.from_dict({**state, "run": run}, strategy=strategy)
+            except StateError:
+                continue
+            raise AssertionError(f"a state with {bad!r} for {name!r} was not refused")
+
+
+def _damaged(value: Any) -> list[Any]:
+    """Return values that cannot stand for one of a state; none for null, which may be anything."""
+    others: list[Any] = [{}, "x", [0]]
+    bad = [] if value is None else [other for other in others if type(other) is not type(value)]
+    if isinstance(value, dict) and isinstance(value.get("data"), list):
+        bad.append({**value, "data": value["data"][:-1]})
+    return bad
 
 
 def budget_stops_it(strategy: Strategy) -> None:
@@ -176,6 +201,7 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy], None], ...] = (
     result_at_any_moment,
     batches_and_late_tells,
     saved_and_loaded,
+    refuses_damaged_states,
     budget_stops_it,
     refuses_bad_parameters,
     a_bad_tell_changes_nothing,
@@ -284,6 +310,15 @@ def goes_where_it_is_sent(make: MakeSource) -> None:
             assert np.array_equal(first[1:], again), f"seek({arm!r}, 1) leads to other rewards"
 
 
+def fingerprints_agree(make: MakeSource) -> None:
+    """Sources with the same rewards have the same fingerprint, drawn from or not, as JSON too."""
+    with make() as source, make() as other:
+        before = source.fingerprint()
+        assert json.loads(json.dumps(before)) == before, "JSON cannot hold the fingerprint"
+        _draw(other, next(iter(other.arms)), 1)
+        assert other.fingerprint() == before, "the same rewards have another fingerprint"
+
+
 def refuses_unknown_arms(make: MakeSource) -> None:
     """The name of an arm that it does not have is refused with an OddarmError."""
     with make() as source:
@@ -330,6 +365,7 @@ SOURCE_CHECKS: tuple[Callable[[MakeSource], None], ...] = (
     finite_arms_end,
     jobs_pick_when_made,
     goes_where_it_is_sent,
+    fingerprints_agree,
     refuses_unknown_arms,
     serves_a_search,
     closes_twice,

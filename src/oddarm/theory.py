@@ -10,14 +10,17 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from oddarm.bounds import BoundKind, NormalMixture, radius_bound
-from oddarm.errors import ParameterError
+from oddarm.checks import real_number, whole_number
+from oddarm.groups import Means, float_means
 from oddarm.problem import Problem
 from oddarm.rewards import Rewards, as_rewards
 
 __all__ = ["lemma_5_2", "most_pulls", "theorem_5_3"]
+
+SMALLEST = 1e-50
+"""The least gap that is reckoned with: its square and that of its inverse are floats."""
 
 
 def lemma_5_2(
@@ -52,9 +55,9 @@ def lemma_5_2(
         >>> round(low), round(high)
         (535, 7565)
     """
-    if not gap > 0:
-        raise ParameterError(f"gap == {gap!r}, must be > 0: arms with equal means never separate.")
-    b = Problem(epsilon=epsilon, delta=delta).b
+    gap, span, n = _positive("gap", gap), _positive("span", span), whole_number("n", n, 2)
+    problem = Problem(epsilon=epsilon, delta=delta)
+    b, delta = problem.b, problem.delta
     above = 2 * (b + 1) ** 2 * span**2 / gap**2  # D₁
     below = 2 * (b - 1) ** 2 * span**2 / gap**2  # D₂
     if as_printed:
@@ -89,11 +92,9 @@ def theorem_5_3(
         >>> f"{theorem_5_3(0.01, n=20):,.0f}"
         '250,444,690'
     """
-    if not smallest_gap > 0:
-        raise ParameterError(
-            f"smallest_gap == {smallest_gap!r}, must be > 0: arms with equal means never separate."
-        )
-    b = Problem(epsilon=epsilon, delta=delta).b
+    smallest_gap, span = _positive("smallest_gap", smallest_gap), _positive("span", span)
+    n, problem = whole_number("n", n, 2), Problem(epsilon=epsilon, delta=delta)
+    b, delta = problem.b, problem.delta
     power, sides = (1, 6) if as_printed else (2, 3)
     d3 = 2 * (b + 1) ** 2 * span**2 / smallest_gap**power
     spent = 0.5 * math.log(math.pi**2 * n / (sides * delta))
@@ -101,7 +102,7 @@ def theorem_5_3(
 
 
 def most_pulls(
-    means: ArrayLike,
+    means: Means,
     *,
     epsilon: float = 2.5,
     rho: float | None = None,
@@ -124,14 +125,14 @@ def most_pulls(
         '1,445'
     """
     problem = Problem(epsilon, rho, max_outliers, delta, strict)
-    model = as_rewards(rewards)
-    y = np.sort(np.asarray(means, dtype=np.float64))
+    model, delta = as_rewards(rewards), problem.delta
+    y = np.sort(float_means(means)[1])
     n = len(y)
     problem.check(n)
     largest = problem.largest_group(n)
     # As printed, GOLD waits for c arms even where c is no whole number.
     gap = _decisive_gap(y, largest, math.ceil(problem.capacity(n)) if bound == "paper" else largest)
-    if gap == 0:
+    if gap < SMALLEST * model.sigma:
         return math.inf
     reach = 2 * (problem.b + 1)
     radius_bound(model, n, delta, bound)  # refuses what GOLD refuses
@@ -146,6 +147,11 @@ def most_pulls(
             return (model.high - model.low) * math.sqrt(level / (2 * m))
 
     return float(n * _first(lambda m: reach * radius(m) < gap, start))
+
+
+def _positive(name: str, value: float) -> float:
+    rule = f"> 0, from {SMALLEST:g} to {1 / SMALLEST:g}: arms with equal means never separate"
+    return real_number(name, value, rule, lambda x: SMALLEST <= x <= 1 / SMALLEST)
 
 
 def _decisive_gap(

@@ -313,3 +313,13 @@ def test_late_rewards_after_the_budget_judge_nothing():
         seen.tell(arm, 1)
         unseen.tell(arm, 1)
     assert seen.to_dict() == unseen.to_dict()
+
+
+def test_all_arms_become_terminal_at_once():
+    """Where the last edges of all arms are cut together, every arm is terminal and the run ends."""
+    search = oddarm.Search(3, "gold", max_outliers=1, epsilon=5.0)
+    pulls = 4000
+    rewards = [np.zeros(pulls), np.tile([0.0, 1.0], pulls // 2), np.ones(pulls)]
+    search.tell_indices(np.repeat([0, 1, 2], pulls), np.concatenate(rewards))
+    assert search.verdict == "ranked"
+    assert sorted(search.declared()) == [0, 1, 2]

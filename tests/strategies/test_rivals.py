@@ -227,3 +227,11 @@ def test_four_hundred_arms(name):
     """A pull among 400 arms is no burden."""
     means = np.append(np.linspace(0.1, 0.3, 399), 0.9)
     assert oddarm.simulate(means, name, max_pulls=1200).pulls <= 1200
+
+
+@pytest.mark.parametrize("strategy", [RR, WRR, NRR, IB, ROAIElim, ROAILUCB])
+@pytest.mark.parametrize("k", [1e200, 10**400, float("nan")])
+def test_refuses_deviations_that_cannot_be_squared(strategy, k):
+    """The number of deviations has a square."""
+    with pytest.raises(oddarm.OddarmError, match=r"k == .*, must be a finite number"):
+        strategy(k=k)

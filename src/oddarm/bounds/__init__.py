@@ -23,6 +23,7 @@ from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
 from oddarm.bounds.pool_beta import PoolBeta
 from oddarm.bounds.running import RunningIntervals
+from oddarm.checks import error_probability, whole_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian
 
@@ -48,7 +49,7 @@ BoundKind = Literal["anytime", "paper"]
 
 def interval_bound(rewards: Rewards, n: int, delta: float) -> Bound:
     """Return the tightest rigorous interval for the reward model, each arm at δ/n."""
-    alpha = delta / n
+    alpha = error_probability("delta", delta) / whole_number("n", n, 1)
     if isinstance(rewards, SubGaussian):
         return NormalMixture(alpha, rewards.sigma)
     if isinstance(rewards, Bernoulli):
@@ -60,6 +61,7 @@ def interval_bound(rewards: Rewards, n: int, delta: float) -> Bound:
 
 def radius_bound(rewards: Rewards, n: int, delta: float, kind: BoundKind) -> RadiusBound:
     """Return GOLD's radius: as printed ("paper") or rigorous ("anytime")."""
+    delta, n = error_probability("delta", delta), whole_number("n", n, 1)
     if kind == "anytime":
         return NormalMixture(delta / n, rewards.sigma, rewards.low, rewards.high)
     if isinstance(rewards, SubGaussian):

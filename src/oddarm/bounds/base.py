@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.checks import error_probability, real_number, whole_number
+from oddarm.errors import ParameterError
+from oddarm.rewards import LARGEST
 from oddarm.tally import Tally
 
-__all__ = ["Bound", "Floats", "RadiusBound"]
+__all__ = ["Bound", "Floats", "RadiusBound", "check_parameters"]
 
 Floats = NDArray[np.float64]
+
+
+def check_parameters(bound: object) -> None:
+    """Make the parameters of a bound floats, or raise ParameterError: called once it has them.
+
+    By their names: alpha and delta are error probabilities, low and high the ends of a range, n the
+    number of arms, k and sigma scales.
+    """
+    for name, value in vars(bound).items():
+        if name in ("alpha", "delta"):
+            checked: float = error_probability(name, value)
+        elif name == "n":
+            checked = whole_number(name, value, 1)
+        elif name in ("low", "high"):
+            checked = real_number(name, value, "a number", lambda x: not math.isnan(x))
+        elif name in ("k", "sigma"):
+            rule = f"a number from 0 to {LARGEST:g}"
+            checked = real_number(name, value, rule, lambda x: 0 <= x <= LARGEST)
+        else:
+            continue
+        object.__setattr__(bound, name, checked)
+    low, high = getattr(bound, "low", 0.0), getattr(bound, "high", 1.0)
+    if not low < high:
+        raise ParameterError(f"low == {low!r} and high == {high!r}, must be low < high.")
 
 
 class Bound(Protocol):

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
 from oddarm.bounds.numerics import bisect, stirling_remainder
 from oddarm.tally import Tally
 
@@ -48,6 +48,9 @@ class Bernstein(Bound):
     high: float = 1.0
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for a betting mixture, at delta/n for each arm"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
+from oddarm.checks import real_number
 from oddarm.errors import ParameterError
 from oddarm.tally import Tally
 
@@ -53,8 +54,9 @@ class BetaMixture(Bound):
     reason: ClassVar[str] = "Ville's inequality for the Beta mixture, at delta/n for each arm"
 
     def __post_init__(self) -> None:
-        if self.prior not in (0.5, 1.0):
-            raise ParameterError(f"prior == {self.prior!r}, must be 0.5 or 1.")
+        check_parameters(self)
+        prior = real_number("prior", self.prior, "0.5 or 1", lambda x: x in (0.5, 1.0))
+        object.__setattr__(self, "prior", prior)
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
@@ -76,10 +78,9 @@ class BetaMixture(Bound):
 
         jeffreys_narrow(tally.totals, tally.counts, arms, -math.log(self.alpha), low, high)
 
-    def bounds_for(self, successes: object, pulls: object) -> tuple[Floats, Floats]:
+    def bounds_for(self, successes: ArrayLike, pulls: ArrayLike) -> tuple[Floats, Floats]:
         """Return the intervals for arrays of successes and pulls."""
-        s = np.asarray(successes, dtype=np.float64)
-        m = np.asarray(pulls, dtype=np.float64)
+        s, m = _counted(successes, pulls)
         seen = m > 0
         m = np.where(seen, m, 1.0)
         s = np.where(seen, s, 0.0)
@@ -103,6 +104,22 @@ class BetaMixture(Bound):
         return np.asarray(
             _log_factorial_part(s) + _log_factorial_part(f) - _log_factorial_part(m) - np.log1p(m)
         )
+
+
+def _counted(successes: Any, pulls: Any) -> tuple[Floats, Floats]:
+    """Return both as arrays, or raise ParameterError if there cannot be so many."""
+    try:
+        if np.iscomplexobj(successes) or np.iscomplexobj(pulls):
+            raise TypeError
+        s, m = np.asarray(successes, dtype=np.float64), np.asarray(pulls, dtype=np.float64)
+        if ((s >= 0) & (s <= m) & (m <= 2**53)).all():
+            return s, m
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ParameterError(
+        f"successes == {successes!r} and pulls == {pulls!r}, must be as many numbers, the first "
+        "from 0 to the second, and that at most 2**53."
+    )
 
 
 def _log_factorial_part(z: Floats) -> Floats:

@@ -31,7 +31,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm.checks import real_number, whole_number
 from oddarm.tally import Tally
 
 __all__ = ["CentredBeta"]
@@ -54,6 +55,9 @@ class CentredBeta(Bound):
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for the centred Beta mixture, at delta/n per arm"
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @property
     def level(self) -> float:
         """log(1/α): the log capital at which a rate is rejected."""
@@ -69,13 +73,18 @@ class CentredBeta(Bound):
 
     def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
         """Return the interval of one arm."""
-        return self.bounds_for(float(tally.totals[arm]), int(tally.counts[arm]))
+        m = int(tally.counts[arm])
+        return self._ends(float(tally.totals[arm]), float(m)) if m else (0.0, 1.0)
 
     def bounds_for(self, successes: float, pulls: int) -> tuple[float, float]:
         """Return the interval for so many successes in so many pulls."""
+        m = whole_number("pulls", pulls, 0, 2**53)
+        rule = "a number from 0 to the pulls"
+        s = real_number("successes", successes, rule, lambda x: 0 <= x <= m)
+        return self._ends(s, float(m)) if m else (0.0, 1.0)
+
+    def _ends(self, s: float, m: float) -> tuple[float, float]:
         from oddarm.kernels.centred import centred_interval
 
-        if not pulls:
-            return 0.0, 1.0
-        low, high = centred_interval(float(successes), float(pulls), self.level)
+        low, high = centred_interval(s, m, self.level)
         return float(low), float(high)

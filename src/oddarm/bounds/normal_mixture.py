@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats, RadiusBound
+from oddarm.bounds.base import Floats, RadiusBound, check_parameters
 from oddarm.tally import Tally
 
 __all__ = ["NormalMixture"]
@@ -52,6 +52,9 @@ class NormalMixture(RadiusBound):
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for the normal mixture, at delta/n for each arm"
     grows: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def warmup(self) -> int:

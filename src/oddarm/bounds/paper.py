@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats, RadiusBound
+from oddarm.bounds.base import Floats, RadiusBound, check_parameters
 from oddarm.bounds.numerics import erfcinv
 from oddarm.tally import Tally
 
@@ -36,6 +36,9 @@ class PaperBounded(RadiusBound):
     reason: ClassVar[str] = "the paper's Hoeffding radius lacks the factor 2 of a two-sided event"
     warmup: ClassVar[int] = 1
     grows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:  # noqa: ARG002 - the protocol's
         """Return β as printed."""
@@ -62,6 +65,9 @@ class PaperBernoulli(RadiusBound):
     )
     warmup: ClassVar[int] = 1
     grows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:
         """Return β as printed, with Z as erfcinv(δ'): 1-δ' rounds to 1 after a million pulls."""

@@ -3,9 +3,9 @@
 Before draw t of a pool of N rewards with mean y, those left have the mean
 y_t = (N y - sum so far) / (N-t+1), so Π(1 + λ(x_t - y_t)) is a martingale (Waudby-Smith and Ramdas
 2020). With w_t = N/(N-t+1) and z_t = x_t + (sum so far)/(N-t+1), x_t - y_t = z_t - w_t·y: the sums
-S(y) and V(y) of `bounds.bernstein` are polynomials in y whose five coefficients the tally keeps.
-What is left of the pool can only be between all-low and all-high, which cuts the interval to a
-point when the pool is exhausted.
+S(y) and V(y) of `bounds.bernstein` are polynomials in y whose five coefficients the tally keeps,
+with rewards and means counted from the least possible reward. What is left of the pool can only be
+between all-low and all-high, which cuts the interval to a point when the pool is exhausted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
 from oddarm.bounds.bernstein import (
     first_rejected,
     log_wealth,
@@ -47,6 +47,9 @@ class PoolBernstein(Bound):
         "Ville's inequality for a betting mixture without replacement, at delta/n per arm"
     )
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
         assert tally.pools is not None
@@ -69,8 +72,8 @@ class PoolBernstein(Bound):
             return np.asarray(log_wealth(s, np.maximum(v, 0.0) + rounding, rho) >= limit)
 
         reach = np.full_like(m, span)
-        low = centre + bisect(rejected, np.zeros_like(m), -reach)
-        high = centre + bisect(rejected, np.zeros_like(m), reach)
+        low = self.low + (centre + bisect(rejected, np.zeros_like(m), -reach))
+        high = self.low + (centre + bisect(rejected, np.zeros_like(m), reach))
         least = (tally.totals + (size - m) * self.low) / size
         greatest = (tally.totals + (size - m) * self.high) / size
         low = np.clip(np.where(seen, low, self.low), least, greatest)
@@ -104,5 +107,6 @@ class PoolBernstein(Bound):
         guess = math.sqrt(2 * scatter * limit) / w + 2 * limit / w
         least = (total + (size - m) * self.low) / size
         greatest = (total + (size - m) * self.high) / size
-        low, high = centre - distance(-1.0), centre + distance(1.0)
+        low = self.low + (centre - distance(-1.0))
+        high = self.low + (centre + distance(1.0))
         return min(max(low, least), greatest), min(max(high, least), greatest)

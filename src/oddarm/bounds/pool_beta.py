@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm.checks import real_number
 from oddarm.tally import Tally
 
 __all__ = ["PoolBeta"]
@@ -38,6 +39,12 @@ class PoolBeta(Bound):
     reason: ClassVar[str] = (
         "Ville's inequality for the beta-binomial prior-posterior ratio, at delta/n per arm"
     )
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        rule = "a number from 0.001 to 1000"
+        prior = real_number("prior", self.prior, rule, lambda x: 1e-3 <= x <= 1e3)
+        object.__setattr__(self, "prior", prior)
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""

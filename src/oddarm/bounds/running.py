@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds.base import Bound, Floats, RadiusBound
-from oddarm.state import decode, encode
+from oddarm.rewards import Rewards
+from oddarm.state import Kind, Reals
 from oddarm.tally import Tally
 
 __all__ = ["RunningIntervals"]
@@ -50,10 +51,16 @@ class RunningIntervals:
         """High minus low."""
         return np.asarray(self.high - self.low)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return both ends as JSON values."""
-        return {"low": encode(self.low), "high": encode(self.high)}
+    def fields(self, rewards: Rewards) -> dict[str, Kind]:
+        """Return what is saved, and what each may be: as printed, ends may leave the range."""
+        proved = self.bound.proved
+        low, high = (rewards.low, rewards.high) if proved else (-np.inf, np.inf)
+        n = len(self.low)
+        return {"low": Reals(n, low, high), "high": Reals(n, low, high)}
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Take over what `to_dict` returned."""
-        self.low, self.high = decode(values["low"]), decode(values["high"])
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield (self.low <= self.high).all(), "no interval has its ends crossed"
+        seen = self.tally.counts > 0
+        widths = self.high[seen] - self.low[seen]
+        yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.bounds.base import Bound, Floats
+from oddarm.bounds.base import Bound, Floats, check_parameters
 from oddarm.bounds.numerics import erfcinv
 from oddarm.tally import Tally
 
@@ -59,6 +59,9 @@ class SigmaBounded(Bound):
     proved: ClassVar[bool] = False
     reason: ClassVar[str] = "the k-sigma paper's radii lack the factor 2 of a two-sided event"
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     def _unit(self, pulls: int) -> float:
         level = -math.log(_spent(self.delta, self.n, pulls))
         return (self.high - self.low) * math.sqrt(level / 2)
@@ -85,6 +88,9 @@ class SigmaBernoulli(Bound):
     proved: ClassVar[bool] = False
     reason: ClassVar[str] = "the k-sigma paper's Bernoulli radii are approximations"
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     def _radii(self, tally: Tally) -> tuple[Floats, Floats]:
         z = erfcinv(_spent(self.delta, self.n, max(tally.pulls, 1)) / 2)
         counts = np.maximum(tally.counts, 1)
@@ -109,6 +115,9 @@ class SigmaProved(Bound):
 
     k: float
     arms: Bound
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def proved(self) -> bool:

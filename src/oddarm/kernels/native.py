@@ -26,7 +26,7 @@ class _Array:
     def __init__(self, dtype: Any) -> None:
         self._dtype = np.dtype(dtype)
 
-    def from_param(self, value: Any) -> Any:
+    def hand(self, value: Any) -> Any:
         """Return what ctypes hands over; a TypeError if the array is of another kind."""
         if value is None:
             return None
@@ -76,9 +76,21 @@ def function(name: str, takes: str, gives: str | None = None) -> Callable[..., A
         gives: The kind of the number that it returns; None if it returns nothing.
     """
     found = _LIBRARY[name]
-    found.argtypes = [KINDS[kind] for kind in takes.split()]
+    kinds = [KINDS[kind] for kind in takes.split()]
+    found.argtypes = [c_void_p if isinstance(kind, _Array) else kind for kind in kinds]
     found.restype = KINDS[gives] if gives else None
-    return found
+    arrays = [(i, kind.hand) for i, kind in enumerate(kinds) if isinstance(kind, _Array)]
+    if not arrays:
+        return found
+
+    def call(*arguments: Any) -> Any:
+        # Not by `from_param`: ctypes would turn a KeyboardInterrupt in it into an ArgumentError.
+        given = list(arguments)
+        for i, hand in arrays:
+            given[i] = hand(given[i])
+        return found(*given)
+
+    return call
 
 
 def layout(text: str) -> dict[str, Any]:
@@ -112,7 +124,7 @@ class Record(ctypes.Structure):
         for name, value in values.items():
             kind = self.kinds[name]
             if isinstance(kind, _Array):
-                self._kept[name] = given = kind.from_param(value)
+                self._kept[name] = given = kind.hand(value)
                 setattr(self, name, ctypes.addressof(given) if given is not None else None)
             else:
                 setattr(self, name, value)

@@ -5,7 +5,7 @@ docs/adaptive.md has the statement, the proof and the cost argument.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,8 +14,18 @@ from numpy.typing import NDArray
 
 from oddarm.bounds import Bound, CentredBeta, interval_bound
 from oddarm.errors import ParameterError
+from oddarm.groups import distances, outlier_groups
+from oddarm.problem import rounded_down, rounded_up
 from oddarm.rewards import Bernoulli
-from oddarm.strategies.base import Certificate, Floats, Run, Setting, Strategy
+from oddarm.state import Flags, Kind, Real, Reals, Whole, Wholes, Word
+from oddarm.strategies.base import (
+    Certificate,
+    Floats,
+    Run,
+    Setting,
+    Strategy,
+    without_gaps,
+)
 from oddarm.strategies.outlook import CUTS, SHARES, Outlook, places_around, widest_gaps
 
 __all__ = ["Adaptive", "AdaptiveRun"]
@@ -36,6 +46,8 @@ RASH = 1.25
 """The same as CAUTION, for pulls of so many arms beyond those on their way that seem enough."""
 PATIENCE = 7
 """For how many rounds to go for the best block when no other way was cheaper."""
+AT_ONCE = 1_000_000
+"""The most pulls that an ask for a round returns, if there are no more arms than that."""
 MOST_CAUTION = 8.0
 """Beyond that something else is amiss, and the widest intervals are narrowed."""
 
@@ -105,26 +117,10 @@ class AdaptiveRun(Run):
         patience: For how many rounds to go for the best block, before other ways are looked at.
         caution: By what factor plans raise the evidence of pairs that they count on.
         pairs: The error probability of the evidence of pairs; 0 if there is none.
+        margin: How far out the ends of intervals are moved for decisions about finite pools, where
+            ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
     """
 
-    state: ClassVar[tuple[str, ...]] = (
-        "low",
-        "high",
-        "dirty",
-        "asked",
-        "quota",
-        "goal",
-        "waiting",
-        "stages",
-        "when",
-        "verdicts",
-        "judged",
-        "share",
-        "base",
-        "patience",
-        "caution",
-        "pairs",
-    )
     kernel: ClassVar[str | None] = "adaptive"
 
     def __init__(self, setting: Setting) -> None:
@@ -141,6 +137,10 @@ class AdaptiveRun(Run):
             if paired
             else interval_bound(setting.rewards, n, problem.delta)
         )
+        self.margin = 0.0
+        if setting.rewards.pools is not None:
+            largest = max(abs(setting.rewards.low), abs(setting.rewards.high))
+            self.margin = 8 * (n + 8) * 2.0**-53 * largest
         self.low: Floats = np.full(n, setting.rewards.low)
         self.high: Floats = np.full(n, setting.rewards.high)
         self.means: Floats = np.zeros(n)
@@ -180,23 +180,21 @@ class AdaptiveRun(Run):
             if arm is not None:
                 return [arm]
         arms: list[int] = []
-        while self.verdict == "running" and (limit is None or len(arms) < limit):
+        while self.verdict == "running" and (not arms if limit is None else len(arms) < limit):
             if not self.quota.any():
-                if arms and limit is None:
-                    break
                 self._settle()
                 if self.verdict != "running":
                     break
                 self.begin_round(bool(arms), None if limit is None else limit - len(arms))
                 if not self.quota.any():
+                    if self.tally.exhausted:
+                        self._conclude()
                     break
-            asked = np.flatnonzero(self.quota)
-            if limit is not None:  # no more arms than can be asked for
-                asked = asked[: limit - len(arms)]
-            times = self.quota[asked]
-            if limit is not None:
-                before = np.cumsum(times) - times
-                times = np.clip(limit - len(arms) - before, 0, times)
+            left = max(self.setting.n, AT_ONCE) if limit is None else limit - len(arms)
+            asked = np.flatnonzero(self.quota)[:left]  # no more arms than can be asked for
+            times = np.minimum(self.quota[asked], left)
+            before = np.cumsum(times) - times
+            times = np.clip(left - before, 0, times)
             arms += np.repeat(asked, times).tolist()
             self.quota[asked] -= times
             self.asked[asked] += times
@@ -277,6 +275,9 @@ class AdaptiveRun(Run):
         resort(self.by_low, self.low)
         resort(self.by_high, self.high)
         resort(self.by_mean, self.means)
+        if self.tally.exhausted:
+            self._conclude()
+            return
         while True:
             if self._open_stage():
                 self._judge()
@@ -291,10 +292,42 @@ class AdaptiveRun(Run):
         for stage in range(1, int(self.stages.max()) + 1):
             if self.verdicts[stage] == 0:
                 self.judged[stage] = self._weigh(stage)[1:]
+        self._end()
+
+    def _end(self) -> None:
+        """End the run with what is declared and judged."""
         if self.setting.until == "ranked":
             self.verdict = "ranked" if self.stages.any() else "none"
         else:
             self.verdict = "confirmed" if (self.verdicts[1:] == 1).any() else "none"
+
+    def _conclude(self) -> None:
+        """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
+        means, problem = self.tally.exact_means(), self.setting.problem
+        limits = problem.epsilon, problem.rho, problem.strict
+        found = outlier_groups(means, *limits, mixed=True, max_outliers=problem.max_outliers)
+        groups: list[frozenset[Any]] = [frozenset(group.members) for group in found]
+        stages = self._stages()
+        if not all(group in stages or group >= stages[-1] for group in groups):
+            self.stages[:] = 0  # an interval has failed, which has probability at most δ
+            self.when[:] = np.nan
+        for group in groups:
+            new = [arm for arm in group if not self.stages[arm]]
+            if new:
+                self.stages[new] = self.stages.max() + 1
+                self.when[new] = self.tally.pulls
+        self.verdicts[0] = 1
+        for stage, members in enumerate(self._stages()[1:], start=1):
+            gap, inner = distances(means, members)
+            self.verdicts[stage] = 1 if members in groups else -1
+            self.judged[stage, :2] = rounded_down(gap), rounded_up(gap)
+            self.judged[stage, 2:] = rounded_down(inner), rounded_up(inner)
+        self._end()
+
+    def _stages(self) -> list[frozenset[Any]]:
+        """Return the arms declared up to each stage, from 0 on."""
+        last = int(self.stages.max())
+        return [frozenset(np.flatnonzero(self._up_to(k)).tolist()) for k in range(last + 1)]
 
     def _open_stage(self) -> int:
         """Return the first stage whose arms are to be judged now; 0 if there is none."""
@@ -344,7 +377,7 @@ class AdaptiveRun(Run):
         if len(places) and self._rival(seem[places[0]], 0, 0):
             return False
         self._sharpen(sure, seem, places)
-        intervals = self.low, self.high, self.by_mean
+        intervals = *self._ends(), self.by_mean
         level = best_windows(*intervals, declared, sure, 0.0, windows)
         if self._rival(level, 0, 0) and not any(
             sure[at] > level
@@ -365,8 +398,14 @@ class AdaptiveRun(Run):
 
         seem, sure = np.empty(self.setting.n + 1), np.empty(self.setting.n + 1)
         find_cuts(self.means, self.means, self.by_mean, seem)
-        find_cuts(self.low, self.high, self.by_mean, sure)
+        find_cuts(*self._ends(), self.by_mean, sure)
         return seem, sure
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of intervals for decisions, moved outwards by the margin."""
+        if not self.margin:
+            return self.low, self.high
+        return self.low - self.margin, self.high + self.margin
 
     def _rival(
         self, gap: float, first: int, last: int, top: float = np.inf, bottom: float = -np.inf
@@ -376,13 +415,14 @@ class AdaptiveRun(Run):
 
         declared = self.stages > 0
         block = self.by_mean[first:last]
+        low, high = self._ends()
         begin, end = -np.inf, np.inf
         if len(block):
-            begin, end = self.low[block].min(), self.high[block].max()
+            begin, end = low[block].min(), high[block].max()
         return bool(
             find_rival(
-                self.low,
-                self.high,
+                low,
+                high,
                 self.by_low,
                 self.by_high,
                 declared,
@@ -436,8 +476,7 @@ class AdaptiveRun(Run):
         widest = inside[np.argmax(seem[inside])] if len(inside) else edges[:0]
         self._sharpen(sure, seem, np.append(edges, widest))
         return judge_group(
-            self.low,
-            self.high,
+            *self._ends(),
             self._by_segment(member),
             member,
             self.epsilon,
@@ -471,6 +510,7 @@ class AdaptiveRun(Run):
                 has them all: nothing is learnt in between.
         """
         at_once = left if another and self.setting.n > MANY else None
+        np.maximum(self.asked, self.tally.counts, out=self.asked)  # rewards told after a budget
         for asked in (self.asked,) if another else (self.asked, self.tally.counts):
             self._fill_quota(asked, at_once)
             if self.quota.any():
@@ -487,8 +527,9 @@ class AdaptiveRun(Run):
         open_ = asked if pools is None else asked[asked < pools]
         level = min(int(open_.min(initial=FIRST)) + 1, FIRST)
         self.quota[:] = np.maximum(level - asked, 0)
-        if pools is not None:
-            np.minimum(self.quota, pools - asked, out=self.quota)
+        left_of = None if pools is None else np.maximum(pools - asked, 0)
+        if left_of is not None:
+            np.minimum(self.quota, left_of, out=self.quota)
         if self.quota.any() or not self.ready:
             return
         counts = asked.astype(np.float64)
@@ -509,7 +550,7 @@ class AdaptiveRun(Run):
             widths = self.high - self.low
             if pools is not None:
                 widths = np.where(asked < pools, widths, -1.0)
-            if widths.max() > 0:
+            if widths.max() > 0 or pools is None:
                 wanted = np.where(widths >= 0.7 * widths.max(), step, 0.0)
                 self.quota[:] = wanted
         if left is not None and wanted.any():
@@ -517,10 +558,10 @@ class AdaptiveRun(Run):
             beyond = cost == 0 or caution > self.caution
             share = left / wanted.sum()
             self.quota[:] = np.ceil(wanted * (share if beyond else min(share, 1.0)))
-        if pools is not None:
-            np.minimum(self.quota, pools - asked, out=self.quota)
+        if left_of is not None:
+            np.minimum(self.quota, left_of, out=self.quota)
             if not self.quota.any():  # what matters most is known exactly
-                self.quota[:] = np.minimum(pools - asked, 1)
+                self.quota[:] = np.minimum(left_of, 1)
 
     def _plan(self, counts: Floats, caution: float) -> tuple[Floats, float]:
         """Return by what factor the pulls of each arm must grow, as far as can be foreseen.
@@ -626,14 +667,62 @@ class AdaptiveRun(Run):
             )
         return found
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Take over the state that `to_dict` returned."""
-        from oddarm.kernels.blocks import resort
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n, rewards, shares = self.setting.n, self.setting.rewards, len(SHARES) - 1
+        ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
+        return {
+            "verdict": Word("running", "ranked", "confirmed", "none"),
+            "low": ends,
+            "high": ends,
+            "dirty": Flags(n),
+            "asked": wholes,
+            "quota": wholes,
+            "goal": wholes,
+            "stages": Wholes(n, 0, self.most),
+            "when": Reals(n, 1, max(self.tally.pulls, 1), nan=True),
+            "verdicts": Wholes(self.most + 2, -1, 1),
+            "judged": Reals((self.most + 2, 4), -np.inf, np.inf),
+            "share": Whole(0, shares),
+            "base": Whole(0, shares),
+            "patience": Whole(0, PATIENCE),
+            "caution": Real(EAGER, MOST_CAUTION * RASH),
+            "pairs": Real(0.0, self.pairs),
+        }
 
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        counts, over = self.tally.counts, self.verdict != "running"
+        yield (self.low <= self.high).all(), "no interval has its ends crossed"
+        yield not (self.dirty & (counts == 0)).any(), "what an interval lacks was told"
+        known = (counts > 0) & ~self.dirty
+        widths = self.high[known] - self.low[known]
+        yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"
+        declared, last = self.stages > 0, int(self.stages.max())
+        yield int(declared.sum()) <= self.most, f"at most {self.most} arms are declared"
+        yield without_gaps(self.stages), "stages are numbered without gaps"
+        yield (np.isnan(self.when) == ~declared).all(), "declared arms have the pulls after which"
+        yield self.verdicts[0] >= 0, "verdicts begin with 0 or 1"
+        yield not self.verdicts[last + 1 :].any(), "no more is judged than declared"
+        yield self.ready or not (over or last), "nothing is declared before every arm was pulled"
+        confirmed = bool((self.verdicts[1:] == 1).any())
+        ends = (
+            ("ranked" if last else "none",)
+            if self.setting.until == "ranked"
+            else ("confirmed" if confirmed else "none",)
+        )
+        yield self.verdict in ("running", *ends), "the verdict fits what is declared and judged"
+
+    def restore(self, values: Any) -> None:
+        """Take over the state that `to_dict` returned."""
         super().restore(values)
         self._at = 0
-        seen = self.tally.counts > 0
+        counts = self.tally.counts
+        self.goal[self.goal <= counts] = 0
+        self.waiting = int(np.count_nonzero(self.goal))
+        seen = counts > 0
         self.means[seen] = np.clip(self.tally.means, self.low, self.high)[seen]
-        resort(self.by_low, self.low)
-        resort(self.by_high, self.high)
-        resort(self.by_mean, self.means)
+        # As `resort` has them; that takes the square of their number where nothing is in order.
+        self.by_low, self.by_high, self.by_mean = (
+            np.argsort(keys, kind="stable") for keys in (self.low, self.high, self.means)
+        )

@@ -9,21 +9,31 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds import Bound, BoundKind
 from oddarm.errors import ParameterError
-from oddarm.problem import Problem
+from oddarm.problem import Problem, rounded_down
 from oddarm.rewards import Rewards
-from oddarm.state import decode, encode
+from oddarm.state import Kind, Word, decode_fields, encode_fields, require
 from oddarm.tally import Tally
 
-__all__ = ["Certificate", "Run", "Setting", "Status", "Strategy", "Until", "Verdict"]
+__all__ = [
+    "Certificate",
+    "Run",
+    "Setting",
+    "Status",
+    "Strategy",
+    "Until",
+    "Verdict",
+    "without_gaps",
+]
 
 Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
@@ -53,10 +63,15 @@ class Certificate:
 
     @property
     def epsilon(self) -> float:
-        """The largest ε at which they are certain to be a group; -1 or more, infinite at best."""
+        """The ε below which they are certain to be a group; -1 or more, infinite at best.
+
+        It is rounded down, so that what it says is certain.
+        """
+        if self.gap_at_least <= 0 or self.rest_at_most == math.inf:
+            return -1.0
         if self.rest_at_most == 0:
-            return math.inf if self.gap_at_least > 0 else -1.0
-        return self.gap_at_least / self.rest_at_most - 1
+            return math.inf
+        return rounded_down(Fraction(self.gap_at_least) / Fraction(self.rest_at_most) - 1)
 
 
 @dataclass(frozen=True)
@@ -75,13 +90,17 @@ class Setting:
 class Run(ABC):
     """One run of a strategy: the mutable part.
 
+    With the tally, the attributes that `fields` names are the state of a run: they are saved, and
+    on loading checked, each by its kind of `oddarm.state`, then all together by `rules`. A run of
+    your own declares its attributes there, as those of oddarm do; one that declares none has only
+    its verdict saved, and starts anew on the tally for all else. What follows from other
+    attributes is not declared: `restore` computes it.
+
     Attributes:
         verdict: "running" until the run is over, then why it ended.
     """
 
     verdict: Verdict = "running"
-    state: ClassVar[tuple[str, ...]] = ()
-    """The attributes that, with the tally, make up the state of a run."""
     kernel: ClassVar[str | None] = None
     """The module of `oddarm.kernels` that can advance the run on simulated 0/1 rewards."""
 
@@ -162,14 +181,30 @@ class Run(ABC):
         """Why it is, or is not."""
         return self.bound.reason
 
+    def fields(self) -> dict[str, Kind]:
+        """Return the attributes that are the state of the run, and what each may be."""
+        return {"verdict": Word(*get_args(Verdict))}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between the fields and the tally: whether it does, and in words.
+
+        Each is looked at before the next is computed, so a rule may rely on those before it.
+        """
+        yield from ()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run, beyond the tally, as JSON values."""
-        return {name: encode(getattr(self, name)) for name in ("verdict", *self.state)}
+        return encode_fields(self, self.fields())
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Take over the state that `to_dict` returned."""
-        for name in ("verdict", *self.state):
-            setattr(self, name, decode(values[name]))
+    def restore(self, values: Any) -> None:
+        """Take over the state that `to_dict` returned.
+
+        Raises:
+            StateError: A field or a rule is broken; the run is of no use then.
+        """
+        decode_fields(self, self.fields(), values, "run")
+        for holds, rule in self.rules():
+            require(holds, rule)
 
 
 @dataclass(frozen=True)
@@ -206,3 +241,9 @@ class Strategy(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the name and parameters as JSON values."""
         return {"name": self.name, **dataclasses.asdict(self)}
+
+
+def without_gaps(stages: NDArray[np.int64]) -> bool:
+    """Return whether 1, 2, … up to the last stage are all there."""
+    found = np.unique(stages[stages > 0])
+    return len(found) == int(stages.max())

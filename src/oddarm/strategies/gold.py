@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from oddarm.bounds import NormalMixture
 from oddarm.errors import ParameterError
-from oddarm.graph import NeighbourGraph
+from oddarm.graph import Edges, NeighbourGraph
+from oddarm.state import Flag, Kind, OrNone, Wholes
 from oddarm.strategies.base import Floats, Setting, Strategy
 from oddarm.strategies.gold_intervals import GoldIntervalRun
 from oddarm.strategies.sweeps import SweepRun
@@ -79,7 +81,6 @@ class GoldRun(SweepRun):
     """
 
     kernel: ClassVar[str | None] = "gold"
-    state: ClassVar[tuple[str, ...]] = (*SweepRun.state, "fresh", "judged", "beta")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -171,10 +172,11 @@ class GoldRun(SweepRun):
     def _take_stock(self) -> None:
         """See whether a round begins, the arms in play having had as many pulls each."""
         self._behind = 0
-        in_play = self.stage == 0
-        counts = self.tally.counts[in_play]
+        if self.verdict != "running" or self.graph is None:
+            return  # there may be no arm in play
+        counts = self.tally.counts[self.stage == 0]
         level = int(counts.min())
-        if self.verdict == "running" and self.graph is not None and (counts == level).all():
+        if (counts == level).all():
             self._begin_round(level, len(counts))
 
     def _begin_round(self, level: int, arms: int) -> None:
@@ -316,6 +318,8 @@ class GoldRun(SweepRun):
 
     def _step_ahead(self) -> None:
         """Judge the arms that are ahead of the slowest by one pull more than it has."""
+        if self.verdict != "running":
+            return  # there may be no arm in play
         level = self._level(self.judged)
         ahead = (self.tally.counts > level) & (self.judged == level)
         if not ahead.any():  # mostly, after a batch
@@ -352,12 +356,32 @@ class GoldRun(SweepRun):
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run as JSON values."""
         self.unsettle()
-        graph = None if self.graph is None else self.graph.to_dict()
-        return {**super().to_dict(), "graph": graph}
+        return super().to_dict()
 
-    def restore(self, values: dict[str, Any]) -> None:
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n = self.setting.n
+        own = {
+            "fresh": Flag(),
+            "judged": Wholes(n, 0, self.tally.counts),
+            "graph": OrNone(Edges(n)),
+        }
+        return {**super().fields(), **own}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield from super().rules()
+        if self.graph is None:
+            yield not self.terminal.any(), "no arm is terminal before there is a graph"
+            return
+        fewest = int(self.tally.counts.min())
+        yield fewest >= self.radius.warmup, "every arm had its first pulls before the graph"
+        if not self.radius.grows:
+            yield (self.judged > 0).all(), "every arm of the graph was judged by its pulls"
+
+    def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
         super().restore(values)
-        graph = values["graph"]
-        self.graph = None if graph is None else NeighbourGraph.from_dict(graph)
         self._behind = self._quiet = 0
+        if self.graph is not None:
+            self.beta = self._radii(self.tally.counts if self.radius.grows else self.judged)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from oddarm.bounds import NormalMixture
 from oddarm.cover import Cover, cover_of, interval_communities
 from oddarm.errors import ParameterError
+from oddarm.state import Kind, Reals, Whole
 from oddarm.strategies.base import Floats, Setting
 from oddarm.strategies.sweeps import SweepRun
 
@@ -35,7 +37,6 @@ class GoldIntervalRun(SweepRun):
     """
 
     kernel: ClassVar[str | None] = "gold_intervals"
-    state: ClassVar[tuple[str, ...]] = (*SweepRun.state, "level", "low", "high")
 
     def __init__(self, setting: Setting) -> None:
         if setting.bound != "anytime":
@@ -128,7 +129,19 @@ class GoldIntervalRun(SweepRun):
         large = [members for members in communities if len(members) > self.largest_group]
         self.cover = cover_of(large, self.low, self.high) if large else None
 
-    def restore(self, values: dict[str, Any]) -> None:
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        ends = Reals(self.setting.n, -math.inf, math.inf)
+        return {**super().fields(), "level": Whole(), "low": ends, "high": ends}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield from super().rules()
+        yield (self.low <= self.high).all(), "no interval has its ends crossed"
+        fewest = self.tally.counts[self.stage == 0].min(initial=self.tally.pulls)
+        yield self.level <= fewest, "every arm in play has the pulls that it was judged by"
+
+    def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
         super().restore(values)
         self.cover = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.state import Arms, Kind
 from oddarm.strategies.base import Floats, Setting
 from oddarm.strategies.sigma import SigmaRun, SigmaStrategy
 
@@ -57,11 +59,21 @@ class IBRun(SigmaRun):
         taken: The best arms found so far, in order; those above the threshold are declared.
     """
 
-    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "taken")
-
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)
         self.taken: list[int] = []
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        return {**super().fields(), "taken": Arms(self.setting.n)}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield from super().rules()
+        if self.verdict == "running":
+            yield len(self.taken) < self.setting.n, "a run that goes on has an arm left"
+        else:
+            yield self.answer == self.taken, "the arms declared are those taken away"
 
     @property
     def proved(self) -> bool:

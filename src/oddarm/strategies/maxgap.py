@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.gaps import certified_cuts, largest_possible_gap, possible_gaps
+from oddarm.state import Kind, OrNone, Real
 from oddarm.strategies.base import Floats, Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
@@ -85,12 +87,20 @@ class MaxGapRun(RoundRun):
         split: The middle of the largest gap, once it is known.
     """
 
-    state: ClassVar[tuple[str, ...]] = (*RoundRun.state, "split")
-
     def __init__(self, setting: Setting, values: int) -> None:
         super().__init__(setting)
         self.values = values
         self.split: float | None = None
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        return {**super().fields(), "split": OrNone(Real())}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield from super().rules()
+        over = self.verdict != "running"
+        yield over or self.split is None, "a run that goes on has not found the split"
 
     def possible(self) -> Floats:
         """Return, for each arm, the most that its gap to either neighbour can be."""

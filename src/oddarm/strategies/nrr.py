@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.state import Arms, Kind, OrNone, Whole
 from oddarm.strategies.base import Run, Setting
 from oddarm.strategies.sigma import SigmaRun, SigmaStrategy
 
@@ -53,12 +54,15 @@ class NRRRun(SigmaRun):
         unchanged: For how many pulls it has been the same.
     """
 
-    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "latest", "unchanged")
-
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)
         self.latest: list[int] | None = None
         self.unchanged = 0
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        latest = OrNone(Arms(self.setting.n))
+        return {**super().fields(), "latest": latest, "unchanged": Whole()}
 
     @property
     def proved(self) -> bool:

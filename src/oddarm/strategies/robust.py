@@ -10,13 +10,13 @@ upper ends, each |yᵢ - median| between what the two intervals allow, and their
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.errors import ParameterError
+from oddarm.checks import real_number
+from oddarm.rewards import LARGEST
 from oddarm.strategies.base import Floats, Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
@@ -50,8 +50,8 @@ class RobustStrategy(Strategy):
     k: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.k < math.inf:
-            raise ParameterError(f"k == {self.k!r}, must be a finite number > 0.")
+        rule = f"a finite number > 0, at most {LARGEST:g}"
+        object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 < k <= LARGEST))
 
     def headline(self, found: int, n: int, side: str) -> str:
         """Say that arms lie above the threshold."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds import Bound, RunningIntervals, interval_bound, radius_bound
+from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word
 from oddarm.strategies.base import Floats, Run, Setting
 
 __all__ = ["RoundRun", "setting_bound"]
@@ -34,8 +34,6 @@ class RoundRun(Run):
         asked: How often each arm has been asked for, pulls on their way included.
         answer: The arms declared, in order.
     """
-
-    state: ClassVar[tuple[str, ...]] = ("queue", "started", "asked", "answer")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -93,6 +91,7 @@ class RoundRun(Run):
         if self.started < n:
             self.queue, self.started = list(range(self.started, n)), n
             return
+        np.maximum(self.asked, self.tally.counts, out=self.asked)  # rewards told after a budget
         if self.ready:
             self.queue = [i for i in self.next_round() if not self.exhausted(i)]
             if not self.queue:  # what matters most has no rewards left
@@ -102,6 +101,14 @@ class RoundRun(Run):
             if self.tally.pools is not None:
                 left |= self.tally.counts < self.tally.pools
             self.queue = np.flatnonzero(left).tolist()
+            if not self.queue:
+                self._finish_if_exhausted()
+
+    def _finish_if_exhausted(self) -> None:
+        """Apply the rule to the exact means if every reward of every pool is told."""
+        pools = self.tally.pools
+        if pools is not None and (self.tally.counts == pools).all():
+            self.finish(self.estimate())
 
     def exhausted(self, arm: int) -> bool:
         """Whether a finite pool has no reward left that was not asked for."""
@@ -125,9 +132,8 @@ class RoundRun(Run):
         if self.verdict != "running" or not self.ready:
             return
         self.decide(arm)
-        pools = self.tally.pools
-        if self.verdict == "running" and pools is not None and (self.tally.counts == pools).all():
-            self.finish(self.estimate())
+        if self.verdict == "running":
+            self._finish_if_exhausted()
 
     def adopt(self) -> None:
         """Ask once for the arms without a reward, then go on in rounds."""
@@ -162,11 +168,21 @@ class RoundRun(Run):
     def scores(self) -> Floats:
         """Return how far each arm lies beyond the rule's threshold."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state of the run as JSON values."""
-        return {**super().to_dict(), "intervals": self.intervals.to_dict()}
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n = self.setting.n
+        return {
+            "verdict": Word("running", "ranked", "none"),
+            "queue": Arms(n, distinct=False),
+            "started": Whole(0, n),
+            "asked": Wholes(n, 0, MOST),
+            "answer": Arms(n),
+            "intervals": Part(self.intervals, self.intervals.fields(self.setting.rewards)),
+        }
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Take over the state that `to_dict` returned."""
-        super().restore(values)
-        self.intervals.restore(values["intervals"])
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield self.verdict == "running" or self.ready, "a run that is over has pulled every arm"
+        expected = ("ranked",) if self.answer else ("running", "none")
+        yield self.verdict in expected, "arms are declared if the verdict is 'ranked'"
+        yield from self.intervals.rules()

@@ -6,7 +6,6 @@ low or in between, and one outlier far up raises the threshold for all others.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 from oddarm.bounds import RunningIntervals, interval_bound
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, sigma_threshold
+from oddarm.checks import real_number
 from oddarm.errors import ParameterError
-from oddarm.rewards import Bernoulli, SubGaussian
+from oddarm.rewards import LARGEST, Bernoulli, SubGaussian
 from oddarm.strategies.base import Floats, Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
@@ -33,8 +33,8 @@ class SigmaStrategy(Strategy):
     k: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k < math.inf:
-            raise ParameterError(f"k == {self.k!r}, must be a finite number >= 0.")
+        rule = f"a finite number >= 0, at most {LARGEST:g}"
+        object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 <= k <= LARGEST))
 
     def headline(self, found: int, n: int, side: str) -> str:
         """Say that arms lie above the threshold."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds import RadiusBound, radius_bound
 from oddarm.errors import ParameterError
-from oddarm.strategies.base import Floats, Run, Setting
+from oddarm.state import Kind, Whole, Wholes, Word
+from oddarm.strategies.base import Floats, Run, Setting, without_gaps
 
 __all__ = ["SweepRun"]
 
@@ -24,8 +25,6 @@ class SweepRun(Run):
         score: S, the pulls in all at which an arm became terminal; 0 for none yet.
         stage: 1, 2, … in the order of S; 0 for an arm in play.
     """
-
-    state: ClassVar[tuple[str, ...]] = ("position", "score", "stage")
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -59,7 +58,26 @@ class SweepRun(Run):
         self.__dict__.update(state)  # a view cannot be copied, so that of a copy is made anew
         self._view()
 
-    def restore(self, values: dict[str, Any]) -> None:
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n = self.setting.n
+        return {
+            "verdict": Word("running", "ranked"),
+            "position": Whole(0, n - 1),
+            "score": Wholes(n, 0, self.tally.pulls),
+            "stage": Wholes(n, 0, n),
+        }
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        terminal = self.terminal
+        yield ((self.score > 0) == terminal).all(), "the terminal arms are those with a score"
+        yield without_gaps(self.stage), "stages are numbered without gaps"
+        enough = np.count_nonzero(terminal) >= self.enough
+        over = self.verdict == "ranked"
+        yield over == enough, "the run is over if enough arms are terminal"
+
+    def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
         super().restore(values)
         self._view()

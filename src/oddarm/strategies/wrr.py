@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds.sigma import l_of_k
+from oddarm.state import Flags, Kind, Reals, Whole
 from oddarm.strategies.base import Floats, Setting
 from oddarm.strategies.sigma import SigmaRun, SigmaStrategy
 
@@ -65,7 +67,6 @@ class WRRRun(SigmaRun):
     """
 
     kernel: ClassVar[str | None] = "sigma"
-    state: ClassVar[tuple[str, ...]] = (*SigmaRun.state, "position", "quota", "overlap")
 
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)
@@ -73,6 +74,20 @@ class WRRRun(SigmaRun):
         self.position = -1
         self.quota: Floats = np.zeros(setting.n)
         self.overlap: NDArray[np.bool_] = np.ones(setting.n, dtype=bool)
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        n = self.setting.n
+        own = {"position": Whole(-1, n - 1), "quota": Reals(n, 0.0), "overlap": Flags(n)}
+        return {**super().fields(), **own}
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield what must hold between them."""
+        yield from super().rules()
+        if self.tally.pools is None:  # a visit to an exhausted pool raises its quota for nothing
+            visits = np.maximum(self.asked, self.tally.counts)
+            most = max(self.weight, 1.0) * visits * (1 + 1e-9)
+            yield (self.quota <= most).all(), "no visit raised a quota by more than the weight"
 
     def next_round(self) -> list[int]:
         """One more pull of the visited arm if it may have it, else a visit to the next."""

@@ -1,0 +1,92 @@
+"""Searches to be saved: every strategy, reward model and rule of stopping, at several moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from oddarm import Search
+from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian
+from oddarm.strategies import STRATEGIES, Adaptive, Gold, Strategy
+
+NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
+MEANS = np.array([0.10, 0.14, 0.18, 0.21, 0.25, 0.29, 0.33, 0.97])
+SIZES = (40, 41, 42, 43, 44, 45, 46, 47)
+MODELS: dict[str, Rewards] = {
+    "bernoulli": Bernoulli(),
+    "bounded": Bounded(minimum=-1.0, maximum=3.0),
+    "subgaussian": SubGaussian(scale=0.2),
+    "pools": Bernoulli(pools=SIZES),
+    "bounded-pools": Bounded(minimum=-1.0, maximum=3.0, pools=SIZES),
+}
+MOMENTS = ("fresh", "begun", "middle", "late", "aside", "done")
+"""When a search is saved: with no reward, before every arm has one, in an early and a late round,
+with an arm set aside, and when it is over."""
+
+
+def reward(model: Rewards, arm: int, k: int) -> float:
+    """Return reward number k of an arm: by these two alone."""
+    rng = np.random.default_rng([7, arm, k])
+    if isinstance(model, Bernoulli):
+        return float(rng.random() < MEANS[arm])
+    if isinstance(model, SubGaussian):
+        return float(rng.normal(MEANS[arm], model.scale))
+    return float(np.clip(model.low + 4 * MEANS[arm] + rng.normal(0, 0.3), model.low, model.high))
+
+
+def tell(search: Search, arm: Any) -> None:
+    """Tell the next reward of an arm, unless its pool is exhausted."""
+    at = search.names.index(arm)
+    k, pools = int(search.tally.counts[at]), search.tally.pools
+    if pools is None or k < pools[at]:
+        search.tell(arm, reward(search.rewards, at % len(MEANS), k))
+
+
+def drive(search: Search, pulls: float) -> Search:
+    """Ask for one arm, for some and for a round in turn, until so many rewards are told."""
+    step = 0
+    while not search.done and search.pulls < pulls:
+        asked = search.ask((1, 3, None)[step % 3])
+        step += 1
+        for arm in asked[: int(min(pulls - search.pulls, len(asked)))]:
+            tell(search, arm)
+    return search
+
+
+def kinds() -> Iterator[tuple[str, Strategy, dict[str, Any]]]:
+    """Yield each strategy with each reward model, bound and `until` that it takes, and a name."""
+    for kind, model in MODELS.items():
+        for until in ("ranked", "found", "confirmed"):
+            yield f"adaptive-{until}-{kind}", Adaptive(), {"rewards": model, "until": until}
+    for name, cls in STRATEGIES.items():
+        if name == "adaptive":
+            continue
+        for kind, model in MODELS.items():
+            if not cls.finite and model.pools is not None:
+                continue
+            options: dict[str, Any] = {"rewards": model, "until": "ranked"}
+            yield f"{name}-{kind}", cls(), options
+            if name == "gold":
+                yield f"gold-intervals-{kind}", Gold(form="intervals"), options
+            if kind in ("bernoulli", "bounded"):
+                yield f"{name}-paper-{kind}", cls(), {**options, "bound": "paper"}
+
+
+def at_moment(strategy: Strategy, options: dict[str, Any], moment: str) -> Search:
+    """Return a search at one of `MOMENTS`."""
+    search = Search(NAMES, strategy, max_outliers=2, max_pulls=1500, delta=0.1, **options)
+    pulls = {"fresh": 0, "begun": 5, "middle": 61, "late": 263, "aside": 45, "done": 1500}[moment]
+    drive(search, pulls)
+    if moment == "aside" and not search.done:
+        search.set_aside("c", "unreachable")
+        drive(search, pulls + 12)
+    return search
+
+
+def saved() -> Iterator[tuple[str, Search]]:
+    """Yield every kind of search at every moment, with a name."""
+    for name, strategy, options in kinds():
+        for moment in MOMENTS:
+            yield f"{name}-{moment}", at_moment(strategy, options, moment)
