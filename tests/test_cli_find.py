@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -176,8 +177,11 @@ def test_bundled_flights(find):
         ([*USUAL[:-1], "6"], "must be less than half of the arms"),
         (["requests.csv", "--arm", "host", "--reward", "ms", "--rho", "0.95"], "leave room for"),
         ([*USUAL, "--strategy", "x"], "strategy == 'x'"),
-        ([*USUAL, "--until", "x"], "until == 'x'"),
-        ([*USUAL, "--bound", "x"], "bound == 'x'"),
+        ([*USUAL, "--until", "x"], "'x' is not one of 'ranked', 'found', 'confirmed'"),
+        ([*USUAL, "--bound", "x"], "'x' is not one of 'anytime', 'paper'"),
+        ([*USUAL, "--delta", "2"], "delta == 2"),
+        ([*USUAL, "--range", "5,2"], "must be"),
+        ([*USUAL, "--range", "nan,2"], "must be"),
         ([*USUAL, "--range", "5"], "must be two numbers LOW,HIGH"),
         ([*USUAL, "--range", "2,5"], "go from 0 to 1"),
         ([*USUAL, "--plot", "out.gif"], "must end in .png, .svg, .pdf or .html"),
@@ -185,7 +189,16 @@ def test_bundled_flights(find):
         ([*USUAL, "--save", "nowhere/state.json"], "there is no folder nowhere"),
         ([*USUAL, "--seed", "-1"], "--seed"),
         ([*USUAL, "--nonsense"], "No such option"),
-        (["missing.csv", "--arm", "a", "--reward", "b"], "missing.csv is no file"),
+        (["missing.csv", "--arm", "a", "--reward", "b"], "there is no file missing.csv: check the"),
+        (["request.csv", "--arm", "a", "--reward", "b"], "did you mean requests.csv"),
+        (["flihgts"], "there is no file flihgts: check the path, or name flights, the data"),
+        (["flihgts"], "did you mean flights?"),
+        (["https://x.example/t.csv", "--arm", "a", "--reward", "b"], "data is a https:// address"),
+        ([".", "--arm", "a", "--reward", "b"], ". is a folder, must be a file"),
+        ([*USUAL, "--encoding", "cp1252"], "'cp1252' is not one of 'utf-8', 'latin-1', 'utf-16'"),
+        (["requests.duckdb", *USUAL[1:], "--encoding", "latin-1"], "encoding with requests.duckdb"),
+        ([*USUAL, "--plot", "."], "--plot .: must end in"),
+        ([*USUAL, "--save", "."], "--save .: it is a folder, must be a file"),
         (["postgresql://127.0.0.1:1/x", "--arm", "a", "--reward", "b", "--table", "t"], "reached"),
     ],
 )  # fmt: skip
@@ -195,6 +208,30 @@ def test_mistakes_get_a_sentence_and_exit_code_2(find, arguments, words):
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("plot", ["x.png", "x.html"])
+def test_a_plot_without_matplotlib(find, monkeypatch, plot):
+    """What the plot needs is asked for before the search, which may be dear."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(oddarm, "find", lambda *_, **__: pytest.fail("it searched"))
+    code, out, err = find(*USUAL, "--plot", plot)
+    assert (code, out) == (2, "")
+    assert "--plot needs matplotlib, which is not installed: run" in err
+
+
+def test_latin_1(find, tmp_path):
+    """A file in Latin-1 is refused with the remedy, and read when its encoding is named."""
+    path = tmp_path / "t.csv"
+    rows = "".join(f"hôte-{i % 4},{i % 3}\n" for i in range(60))
+    path.write_bytes(f"hôte,ms\n{rows}".encode("latin-1"))
+    usual = (path, "--arm", "hôte", "--reward", "ms", "--max-outliers", 1)
+    code, _, err = find(*usual)
+    assert code == 2
+    assert "t.csv is not UTF-8 in line 1: convert it to UTF-8, or name its encoding" in err
+    code, out, _ = find(*usual, "--encoding", "latin-1", "--max-pulls", 12, "--json")
+    assert code == 0
+    assert sorted(json.loads(out)["ranking"]) == [f"hôte-{i}" for i in range(4)]
 
 
 def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
@@ -285,8 +322,10 @@ def test_resume_with_a_larger_budget(find, tmp_path):
         (["--rho", "0.9"], "--rho 0.9 with --resume, whose search has none"),
         (["--strategy", "rr"], "--strategy rr with --resume, whose search has adaptive"),
         (["--seed", "1"], "--seed 1 with --resume, whose search has 0"),
-        (["--where", "ms > 110"], "was begun on other data, 12 arms with 1,200 rows"),
-        (["--replace"], "was begun on other data"),
+        (["--where", "ms > 110"], "on other data (where was none and is 'ms > 110'; rows was"),
+        (["--reward", "ms > 200"], "reward was 'timed_out' and is 'ms > 200'"),
+        (["--range", "0,2"], "rewards was {"),
+        (["--replace"], "replace was False and is True"),
     ],
 )
 def test_resume_refuses_what_differs(find, tmp_path, arguments, words):
@@ -296,6 +335,30 @@ def test_resume_refuses_what_differs(find, tmp_path, arguments, words):
     code, out, err = find(*USUAL, "--delta", 0.05, "--resume", state, *arguments)
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
+
+
+def test_resume_refuses_another_file(find, folder, tmp_path):
+    """A file with the same arms and sizes and other rewards is refused, and nothing is written."""
+    state = tmp_path / "state.json"
+    find(*USUAL, "--max-pulls", 60, "--save", state)
+    saved = state.read_bytes()
+    other = tmp_path / "requests.csv"
+    head, *lines = (folder / "requests.csv").read_text(encoding="utf-8").splitlines()
+    other.write_text("\n".join([head, lines[0].replace(",0", ",1"), *lines[1:]]), encoding="utf-8")
+    code, out, err = find(other, *USUAL[1:-2], "--resume", state)
+    assert (code, out) == (2, "")
+    assert "begun on other data (the rewards, or their order, are others): name the data" in err
+    assert state.read_bytes() == saved
+
+
+def test_resume_follows_a_file_that_moved(find, folder, tmp_path):
+    """A file that was moved, touched and written anew with the same rows is the same data."""
+    state = tmp_path / "state.json"
+    find(*USUAL, "--max-pulls", 60, "--save", state)
+    other = tmp_path / "moved.csv"
+    other.write_bytes((folder / "requests.csv").read_bytes())
+    os.utime(other, (1, 1))
+    assert find(other, *USUAL[1:-2], "--resume", state)[0] == 0
 
 
 def test_resume_of_what_is_no_search(find, tmp_path):
@@ -393,3 +456,55 @@ def test_as_a_command(folder):
     )
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("1 of 12 hosts ")
+
+
+def test_terminated(find, monkeypatch, tmp_path):
+    """SIGTERM prints the partial answer, saves it and ends with exit code 143."""
+    state = tmp_path / "state.json"
+    real = oddarm.find
+
+    def press(search):
+        if search.pulls >= 100:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(oddarm, "find", lambda *a, **o: real(*a, callbacks=[press], **o))
+    code, out, err = find(*USUAL, "--save", state)
+    assert (code, err) == (143, "oddarm: terminated\n")
+    assert out.startswith("Not done: ")
+    assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_interrupted_while_the_table_is_loaded(folder, tmp_path, number, code, word):
+    """A signal while DuckDB reads ends the command at once, with a word and no traceback."""
+    query = "SELECT 'a' AS host, max(i) AS timed_out FROM range(1_000_000_000_000) numbers(i)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oddarm", "find", "requests.duckdb", "--query", query,
+         "--arm", "host", "--reward", "timed_out"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        while not list(tmp_path.iterdir()):  # DuckDB's folder for what memory cannot hold
+            assert process.poll() is None
+        opened = cpu_seconds(process)
+        while cpu_seconds(process) < opened + 1:  # the query is all that takes so long
+            assert process.poll() is None
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (code, "", f"oddarm: {word}\n")
+
+
+def cpu_seconds(process):
+    """Return how long a process has been at work."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -213,7 +213,7 @@ def test_command_with_pilot_data(command, tmp_path):
         ([], "neither data nor a guess"),
         (["--arms", "20"], "--arms and --gap"),
         (["pilot.csv", "--arms", "20"], "pass data or a guess"),
-        (["pilot.csv", "--arm", "a", "--reward", "b"], "pilot.csv is no file"),
+        (["pilot.csv", "--arm", "a", "--reward", "b"], "there is no file pilot.csv"),
         (["--arms", "20", "--gap", "0.9"], "must be in [0, 1]"),
         (["--arms", "20", "--gap", "0.9", "--rows", "9"], "must be in [0, 1]"),
         (["--arms", "20", "--gap", "0.1", "--rows", "9", "--replace"], "which has no end"),

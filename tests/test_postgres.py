@@ -131,7 +131,7 @@ def test_search(server):
         ({"where": "id <"}, "where == 'id <' is no SQL condition .*syntax error"),
         ({"where": "id < 0"}, "has no rows to sample where id < 0"),
         ({"where": "host = 'a'"}, "has one value, 'a', must have 3 or more"),
-        ({"table": None, "query": "SELECT FROM WHERE"}, "the query on .*syntax error"),
+        ({"table": None, "query": "SELECT FROM WHERE"}, "is not one SELECT .*syntax error"),
         ({"table": None, "query": "DELETE FROM events"}, "the query on .*syntax error"),
     ],
 )
@@ -163,17 +163,82 @@ def test_bad_rows(server, arm, reward, words):
         assert (source.skipped, source.rows) == (1, 1999)
 
 
-def test_data_is_only_read(server):
-    """SQL that would write to the database is refused, and nothing is written."""
+@pytest.fixture(scope="module")
+def forget(server):
+    """Functions that write: one plainly, one that would first make the transaction writable."""
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(
             "CREATE FUNCTION forget() RETURNS int LANGUAGE sql AS "
-            "$$ DELETE FROM events WHERE id = 0 RETURNING id $$"
+            "$$ DELETE FROM events WHERE id = 0 RETURNING id $$; CREATE FUNCTION forget_anyway() "
+            "RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET TRANSACTION READ WRITE'; "
+            "RETURN forget(); END $$; CREATE SEQUENCE numbers"
         )
-        with pytest.raises(SourceError, match=r"read-only transaction.*: the data is only read"):
-            oddarm.open_table(server, "host", "forget()", table="events")
-        connection.execute("DROP FUNCTION forget()")
-        assert connection.execute("SELECT count(*) FROM events").fetchone() == (2000,)
+        yield connection
+        connection.execute("DROP FUNCTION forget_anyway(); DROP FUNCTION forget()")
+        connection.execute("DROP SEQUENCE numbers")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reward": "forget()"},
+        {"reward": "forget_anyway()"},
+        {"where": "true; DROP TABLE events"},
+        {"where": "true) AND true; DROP TABLE events; SELECT (1"},
+        {"where": "true) OR (true"},
+        {"where": "forget() = 0"},
+        {"where": "nextval('numbers') > 0"},
+        {"where": "set_config('transaction_read_only', 'off', false) = 'off'"},
+        {"where": "EXISTS (WITH a AS (DELETE FROM events RETURNING 1) SELECT 1 FROM a)"},
+        {"where": "query_to_xml('DROP TABLE events', true, true, '') IS NOT NULL"},
+        {"query": "SELECT * FROM events; DROP TABLE events"},
+        {"query": "SELECT * FROM events) AS a; DROP TABLE events; SELECT * FROM (SELECT 1"},
+        {"query": "SELECT * FROM events) AS a, (SELECT 1"},
+        {"query": "WITH a AS (DELETE FROM events RETURNING *) SELECT * FROM a"},
+        {"query": "DELETE FROM events RETURNING *"},
+        {"query": "SELECT * INTO others FROM events"},
+        {"query": "COPY events TO PROGRAM 'true'"},
+        {"query": "SELECT * FROM events WHERE forget() = 0"},
+        {"query": "COMMIT"},
+    ],
+)
+def test_data_is_only_read(server, forget, options):
+    """SQL that would write to the database is refused, and nothing is written."""
+    given = {"arm": "host", "reward": "id", **options}
+    if "query" not in options:
+        given["table"] = "events"
+    with pytest.raises(SourceError):
+        oddarm.open_table(server, **given)
+    assert forget.execute("SELECT count(*) FROM events").fetchone() == (2000,)
+    assert forget.execute("SELECT to_regclass('others')").fetchone() == (None,)
+    assert forget.execute("SELECT is_called FROM numbers").fetchone() == (False,)
+
+
+def test_writing_is_named(server, forget):
+    """A function that writes is refused in words that say so."""
+    del forget
+    with pytest.raises(SourceError, match=r"read-only transaction.*: the data is only read"):
+        oddarm.open_table(server, "host", "forget()", table="events")
+
+
+def test_other_rows_are_other_data(server):
+    """The fingerprint tells rows, their arms and their order apart, and is the same otherwise."""
+
+    def told(query, **options):
+        with oddarm.open_table(server, "host", "slow", query=query, **options) as source:
+            return source.fingerprint()["content"]
+
+    usual = "SELECT * FROM events ORDER BY id"
+    assert told(usual) == told(usual)
+    others = {
+        told(usual),
+        told(usual, seed=1),
+        told("SELECT * FROM events ORDER BY id DESC"),
+        told("SELECT host, slow <> (id = 77) AS slow FROM events ORDER BY id"),
+        told("SELECT * FROM events WHERE id <> 77 ORDER BY id"),
+        told("SELECT host || 'x' AS host, slow FROM events ORDER BY id"),
+    }
+    assert len(others) == 6
 
 
 def test_rights(server):
@@ -184,12 +249,12 @@ def test_rights(server):
         url = server.replace(server.split("@")[0], "postgresql://reader:secret")
         request = {"arm": "host", "reward": "slow", "table": "events"}
         try:
-            with pytest.raises(SourceError, match=r"permission denied for table events.*GRANT SEL"):
-                oddarm.open_table(url, **request)
-            connection.execute("GRANT SELECT ON events TO reader")
             with pytest.raises(SourceError, match=r"temporary tables in database.*and TEMP on"):
                 oddarm.open_table(url, **request)
             connection.execute("GRANT TEMP ON DATABASE postgres TO reader")
+            with pytest.raises(SourceError, match=r"permission denied for table events.*GRANT SEL"):
+                oddarm.open_table(url, **request)
+            connection.execute("GRANT SELECT ON events TO reader")
             with oddarm.open_table(url, **request) as source:
                 assert source.rows == 2000
         finally:
@@ -205,7 +270,7 @@ def test_unreachable(server):
         with pytest.raises(SourceError, match=r"cannot be reached .*check the URL") as caught:
             oddarm.open_table(url, "host", "slow", table="events")
         assert "hush" not in str(caught.value)
-    with pytest.raises(ParameterError, match="data is no PostgreSQL URL"):
+    with pytest.raises(ParameterError, match="has options that PostgreSQL does not"):
         oddarm.open_table("postgresql://host/x?nonsense=1", "host", "slow", table="events")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from oddarm.runner import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
 from oddarm.strategies import STRATEGIES, Strategy, as_strategy
-from oddarm.text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm.tally import exact_sum
+from oddarm.text import NO_POOLS, group_dict, groups_sentence, printable, text_table
 
 __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 
@@ -79,7 +81,7 @@ class Comparison:
 
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Comparison:
         """Return the same comparison, spoken of in other words, such as "routes" and "rows"."""
-        return replace(self, nouns=(arms, pulls))
+        return replace(self, nouns=(printable(arms), printable(pulls)))
 
     @property
     def summary(self) -> str:
@@ -193,7 +195,7 @@ def compare(
         >>> log = oddarm.sources.RecordedSource.from_counts(late)
         >>> print(oddarm.compare(log, ["adaptive", "rr"], max_outliers=1).table())
         strategy   pulls   share  verdict    found  right  first ranked
-        adaptive     670  33.5 %  confirmed      1  yes    gru
+        adaptive     668  33.4 %  confirmed      1  yes    gru
         rr         1,761  88.0 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
@@ -201,9 +203,9 @@ def compare(
     recorded = _read_all(source)
     asked.check(len(recorded))
     rows = sum(map(len, recorded.values()))
-    means = {arm: float(np.mean(rewards)) for arm, rewards in recorded.items()}
+    exact = {arm: Fraction(exact_sum(rewards)) / len(rewards) for arm, rewards in recorded.items()}
     groups = outlier_groups(
-        means, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
+        exact, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
         mixed=True,
     )  # fmt: skip
     runs, left_out = [], {}
@@ -236,6 +238,7 @@ def compare(
     if not runs:
         raise ParameterError(next(iter(left_out.values()), "strategies is empty, name one."))
     runs.sort(key=lambda run: run.result.pulls)
+    means = {arm: float(mean) for arm, mean in exact.items()}
     return Comparison(means, asked, tuple(groups), rows, tuple(runs), left_out)
 
 

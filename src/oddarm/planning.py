@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm.checks import real_number, whole_number
 from oddarm.cores import many_runs
 from oddarm.errors import ParameterError
-from oddarm.groups import Group, outlier_groups
+from oddarm.groups import Group, Means, float_means, outlier_groups
 from oddarm.problem import Problem
 from oddarm.result import Result
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner import find
-from oddarm.search import Search
+from oddarm.search import MOST_ARMS, Search
 from oddarm.simulation import simulate
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import as_strategy
+from oddarm.tally import exact_sum
 from oddarm.text import NO_POOLS, group_dict, groups_sentence, text_table
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
@@ -54,15 +57,17 @@ def guess_means(
         >>> guess_means(5, outliers=1, gap=0.3, spread=0.03, rate=0.2)
         {'normal-1': 0.185, 'normal-2': 0.195, 'normal-3': 0.205, 'normal-4': 0.215, 'odd-1': 0.515}
     """
-    n = whole_number("arms", arms, least=3)
+    n = whole_number("arms", arms, 3, MOST_ARMS)
     odd = whole_number("outliers", outliers, least=0)
     if 2 * odd >= n:
         raise ParameterError(f"outliers == {odd} of {n} arms, must be fewer than half.")
-    if gap == 0:
-        raise ParameterError("gap == 0, must be > 0 for outliers above and < 0 for below.")
-    width = abs(gap) / 10 if spread is None else spread
-    if width < 0:
-        raise ParameterError(f"spread == {spread!r}, must be >= 0.")
+    rule = "a finite number > 0 for outliers above and < 0 for below"
+    gap = real_number("gap", gap, rule, lambda x: math.isfinite(x) and x != 0)
+    rate = real_number("rate", rate, "a finite number")
+    width = abs(gap) / 10
+    if spread is not None:
+        rule = "a finite number >= 0"
+        width = real_number("spread", spread, rule, lambda x: 0 <= x < math.inf)
     normal = np.linspace(rate - width / 2, rate + width / 2, n - odd)
     far = normal.max() + gap if gap > 0 else normal.min() + gap
     found = {f"normal-{k}": round(float(mean), 12) for k, mean in enumerate(normal, start=1)}
@@ -165,7 +170,7 @@ class Plan:
 
 
 def plan(
-    means: Mapping[Any, float] | Sequence[float],
+    means: Means,
     strategies: Sequence[str] | None = None,
     *,
     runs: int = 10,
@@ -186,11 +191,14 @@ def plan(
     are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
 
     Args:
-        means: The means, from `guess_means` or from a pilot; a sequence or a mapping by arm.
-        strategies: The strategies to compare; default adaptive, gold, rr, and for 0/1 rewards wrr.
+        means: The means, from `guess_means` or from a pilot; a mapping from arm to mean, a pandas
+            Series whose index names the arms, or a sequence.
+        strategies: The strategies to compare; default adaptive, gold, rr, and for endless 0/1
+            rewards wrr.
         runs: How many runs of each. If they take more than some seconds, they share the cores, in
             processes of their own.
-        cap: The most pulls of a run; default 1,000,000, or 100,000 where there is no compiled code.
+        cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
+            no compiled code.
         full_scan: How many pulls draw every item of every arm; default the sum of the pools.
         rewards: As for `Search`. With pools, the means are rounded to what so many 0/1 rewards can
             have.
@@ -208,23 +216,30 @@ def plan(
         (0, 5, True)
     """
     whole_number("runs", runs, least=1)
+    seed = whole_number("seed", seed, least=0)
+    for name, value in (("cap", cap), ("full_scan", full_scan)):
+        if value is not None:
+            whole_number(name, value, least=1)
     asked = Problem(**problem)
     model = as_rewards(rewards)
-    pairs = means.items() if isinstance(means, Mapping) else enumerate(means)
-    known: dict[Any, float] = {arm: float(mean) for arm, mean in pairs}
+    names, given = float_means(means)
+    known: dict[Any, Any] = dict(zip(names or range(len(given)), given.tolist(), strict=True))
     endless = replace(model, pools=None)
     pools = _pools(SimulatedArms(list(known.values()), endless), model)
     if model.pools is not None:
         full_scan = full_scan or sum(model.pools)
         if isinstance(model, Bernoulli):
-            known = {arm: float(pools[number].mean()) for number, arm in enumerate(known)}
+            known = {
+                arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
+            }
     groups = outlier_groups(
         known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
         mixed=True,
     )  # fmt: skip
+    known = {arm: float(mean) for arm, mean in known.items()}
     numbers = {arm: number for number, arm in enumerate(known)}
     odd = [{numbers[arm] for arm in group.members} for group in groups]
-    values = list(known.values())
+    values: list[float] = list(known.values())
     costs = []
     for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)

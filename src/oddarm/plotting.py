@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from oddarm.apart import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.errors import MissingExtraError
+from oddarm.text import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,10 +97,10 @@ def plot_intervals(
     named = order if n <= MOST_NAMED else _apart(order[statuses[order] == "outlier"], place, top)
     ax.set_yticks(place[named], [_short(result.names[i]) for i in named], fontsize=8)
     if n > MOST_NAMED:
-        ax.set_ylabel(f"{n:,} {result.nouns[0]} by mean")
+        ax.set_ylabel(_plain(f"{n:,} {result.nouns[0]} by mean"))
     ax.set_ylim(-1, top)
     ax.set_xlabel("mean reward, with its confidence interval")
-    title = result.summary.split(". ")[0].rstrip(".") + "."
+    title = _plain(result.summary.split(". ")[0].rstrip(".") + ".")
     ax.set_title(textwrap.fill(title, int(11 * width)), fontsize=10, loc="left")
     ax.legend(loc="best", frameon=False, fontsize=8)
     ax.grid(axis="x", alpha=0.25)
@@ -140,5 +141,8 @@ def _apart(arms: NDArray[np.intp], place: Floats, top: float) -> NDArray[np.intp
 
 
 def _short(name: object) -> str:
-    text = str(name).replace("$", r"\$")  # matplotlib reads mathematics between two of them
-    return text if len(text) <= 28 else text[:27] + "…"
+    return _plain(shortened(printable(name), 28))
+
+
+def _plain(text: str) -> str:
+    return text.replace("$", r"\$")  # matplotlib reads mathematics between two of them

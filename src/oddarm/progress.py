@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from oddarm.errors import MissingExtraError
+from oddarm.text import printable, shortened
 
 try:
     from rich.console import Console
@@ -101,7 +102,7 @@ def describe(search: Search) -> str:
     """Return the pulls, the arms declared and those that lead, in a line."""
     parts = [f"{search.pulls:,} pulls", f"{len(search.declared())} declared"]
     if search.pulls:
-        leaders = ", ".join(str(arm)[:20] for arm in search.ranking()[:LEADERS])
+        leaders = ", ".join(shortened(printable(arm), 20) for arm in search.ranking()[:LEADERS])
         parts.append(f"leading: {leaders}")
     if search.errors:
         parts.append(f"{len(search.errors)} set aside")

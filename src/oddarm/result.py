@@ -17,6 +17,7 @@ from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
 from oddarm.strategies import Certificate, Status, Strategy, Verdict
 from oddarm.tally import Tally
+from oddarm.text import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +171,7 @@ class Result:
 
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Result:
         """Return the same result, spoken of in other words, such as "routes" and "rows"."""
-        return replace(self, nouns=(arms, pulls))
+        return replace(self, nouns=(printable(arms), printable(pulls)))
 
     @property
     def cost(self) -> str:
@@ -181,11 +182,12 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """The answer in a sentence or two, and how many arms were set aside, if any were."""
-        if not self.errors:
-            return self._answer
-        were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
-        return f"{self._answer} {were} set aside after errors."
+        """The answer in a sentence or two, what it supposes, and how many arms were set aside."""
+        sentences = [self._answer, *self.provenance.get("delta_supposes", ())]
+        if self.errors:
+            were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
+            sentences.append(f"{were} set aside after errors.")
+        return " ".join(sentences)
 
     @property
     def _answer(self) -> str:
@@ -337,7 +339,7 @@ class Result:
 
         return (
             str(row.rank),
-            str(row.arm),
+            printable(row.arm),
             f"{row.pulls:,}",
             digits(row.mean),
             digits(row.low),
@@ -372,11 +374,7 @@ def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
     if width - others < least and len(cells[0]) == 7:
         return _fit([(*line[:4], line[6]) for line in cells], width)
     most = max(width - others, least)
-    return [(line[0], _shortened(line[1], most), *line[2:]) for line in cells]
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return [(line[0], shortened(line[1], most), *line[2:]) for line in cells]
 
 
 def _finite(value: Any) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, overload
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from oddarm.checks import whole_number
 from oddarm.cores import many_runs
-from oddarm.errors import ParameterError
+from oddarm.groups import Means, float_means
 from oddarm.result import Result
 from oddarm.search import Search
 from oddarm.sources import SimulatedArms
@@ -24,7 +22,7 @@ CHUNK = 1_000_000
 
 @overload
 def simulate(
-    means: ArrayLike | Mapping[Any, float],
+    means: Means,
     strategy: str | Strategy = ...,
     *,
     seed: int = ...,
@@ -38,7 +36,7 @@ def simulate(
 
 @overload
 def simulate(
-    means: ArrayLike | Mapping[Any, float],
+    means: Means,
     strategy: str | Strategy = ...,
     *,
     seed: int = ...,
@@ -51,7 +49,7 @@ def simulate(
 
 
 def simulate(
-    means: ArrayLike | Mapping[Any, float],
+    means: Means,
     strategy: str | Strategy = "adaptive",
     *,
     seed: int = 0,
@@ -68,7 +66,8 @@ def simulate(
     Adaptive, GOLD, RR and WRR on 0/1 rewards run compiled.
 
     Args:
-        means: The means, as a sequence or as a mapping from arm to mean.
+        means: The means, as a mapping from arm to mean, a pandas Series whose index names the
+            arms, or a sequence, which goes by position, as does a polars Series.
         strategy: As for `Search`.
         seed: Any whole number ≥ 0; run k uses seed + k.
         runs: How many runs; None for one. If they take more than some seconds, they share the
@@ -88,32 +87,28 @@ def simulate(
         >>> [r.outliers for r in simulate([0.2, 0.25, 0.3, 0.9], max_outliers=1, runs=3)]
         [[3], [3], [3]]
     """
+    first = whole_number("seed", seed, 0)
+    if runs is not None:
+        whole_number("runs", runs, 1)
 
     def run(k: int) -> Result:
-        return _simulate(means, strategy, seed + k, progress, shape, options)
+        return _simulate(means, strategy, first + k, progress, shape, options)
 
-    if runs is not None and runs < 1:
-        raise ParameterError(f"runs == {runs!r}, must be >= 1.")
     apart = run if progress is None else None
     results = many_runs(run, runs or 1, finished=finished, apart=apart)
     return results[0] if runs is None else results
 
 
 def _simulate(
-    means: ArrayLike | Mapping[Any, float],
+    means: Means,
     strategy: str | Strategy,
     seed: int,
     progress: Callable[[Search], object] | None,
     shape: Literal["bernoulli"] | None,
     options: dict[str, Any],
 ) -> Result:
-    names: Any
-    if isinstance(means, Mapping):
-        names, values = list(means), np.array(list(means.values()), dtype=np.float64)
-    else:
-        values = np.asarray(means, dtype=np.float64)
-        names = len(values) if values.ndim == 1 else 0
-    search = Search(names, strategy, seed=seed, **options)
+    names, values = float_means(means)
+    search = Search(len(values) if names is None else names, strategy, seed=seed, **options)
     arms = SimulatedArms(values, search.rewards, seed, shape)
     _drive(search, arms, progress)
     return search.result()

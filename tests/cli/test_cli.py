@@ -71,6 +71,20 @@ def test_configuration_and_plot(tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_terminal_without_greek():
+    """Where a letter cannot be shown, it is escaped."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.run(
+        [sys.executable, "-m", "oddarm", "plan", "--arms", "12", "--gap", "0.8", "--rate", "0.1"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "an outlier group at \\u03b5 = 2.5" in " ".join(shown.stdout.split())
+
+
 def test_many_runs():
     """Several runs are summed up against the truth."""
     shown = oddarm("simulate", "--config", "upper-20-5", "--runs", 5)
@@ -94,16 +108,33 @@ def test_many_runs():
             ["simulate", "--config", "upper-20-5", "--strategy", "gold", "--epsilon", "0.01"],
             "epsilon == 0.01",
         ),
-        (["simulate", "--config", "upper-20-5", "--bound", "x"], "bound == 'x'"),
+        (
+            ["simulate", "--config", "upper-20-5", "--bound", "x"],
+            "'x' is not one of 'anytime', 'paper'",
+        ),
         (["simulate", "--config", "upper-20-5", "--plot", "out.doc"], "must end in .png"),
         (["simulate", "--file", "missing.csv"], "missing.csv: No such file"),
+        (["simulate", "--file", "."], "Is a directory"),
+        (
+            ["plan", "--arms", "999999999999999", "--gap", "0.1"],
+            "must be a whole number <= 100000000",
+        ),
+        (["serve", "--token-file", "token"], "all printable ASCII"),
+        (["studies", "--storage", "nowhere.db"], "nowhere.db is not there"),
+        (["watch", "x", "--storage", "token"], "file is not a database"),
+        (["watch", "x", "--interval", "nan"], "--interval"),
+        (["reproduce", "--data", "nowhere"], "--data nowhere: must be a folder"),
+        (["find", ""], "there is no file"),
+        (["nonsense"], "No such command"),
         (["simulate", "--nonsense"], "No such option"),
         (["simulate", "--config", "upper-20-5", "--seed", "-1"], "greater than or equal to 0"),
-        (["simulate", "--config", "upper-20-5", "--plot", "nowhere/out.png"], "No such file"),
+        (["simulate", "--config", "upper-20-5", "--plot", "nowhere/out.png"], "there is no folder"),
     ],
 )
 def test_mistakes_get_a_sentence_and_exit_code_2(arguments, words, tmp_path):
     """A mistake is one clear sentence, without a traceback."""
+    (tmp_path / "token").write_bytes(bytes(range(256)))
+    (tmp_path / "token").chmod(0o600)
     shown = oddarm(*arguments, cwd=tmp_path)
     assert shown.returncode == 2
     assert words in " ".join(shown.stderr.split())

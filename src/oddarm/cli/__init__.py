@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 
 __all__ = ["main"]
 
@@ -13,7 +15,20 @@ def main() -> None:
         _main()
     except KeyboardInterrupt:
         print("oddarm: interrupted", file=sys.stderr)
+        _leave(130)
         raise SystemExit(130) from None
+    except SystemExit as stop:
+        _leave(stop.code if isinstance(stop.code, int) else 1)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End the process at once if a table is still being loaded, which cannot be stopped."""
+    duckdb = sys.modules.get("oddarm.sources.table_duckdb")
+    if duckdb and any(thread.name == duckdb.LOADER for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _main() -> None:
@@ -25,7 +40,7 @@ def _main() -> None:
             "The oddarm command needs typer and rich: run  python -m pip install 'oddarm[cli]'",
             file=sys.stderr,
         )
-        raise SystemExit(1) from None
+        raise SystemExit(2) from None
     del rich, typer
     from oddarm.cli.app import run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -9,9 +10,14 @@ import typer
 
 from oddarm._version import __version__
 from oddarm.cli import find, plan, reproduce, serve, simulate, studies, watch
+from oddarm.cli.signals import INTERRUPTED, TERMINATED, ended_by_signals
 from oddarm.errors import OddarmError
+from oddarm.text import printable
 
 __all__ = ["app", "run"]
+
+ENDED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
+"""What is said of a command that a signal ended, by its exit code."""
 
 app = typer.Typer(
     name="oddarm",
@@ -38,7 +44,7 @@ def _options(
     del version
 
 
-app.command()(find.find)
+app.command()(ended_by_signals(find.find))
 app.command()(plan.plan)
 app.command()(simulate.simulate)
 app.command()(reproduce.reproduce)
@@ -49,15 +55,21 @@ app.command()(watch.watch)
 
 def run() -> None:
     """Run the command line: mistakes get one sentence and exit code 2, Ctrl-C gets 130."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack ε
     try:
         app()
     except SystemExit as stop:
-        if stop.code == 130:
-            print("oddarm: interrupted", file=sys.stderr)
+        if stop.code in ENDED:
+            print(f"oddarm: {ENDED[stop.code]}", file=sys.stderr)
         raise
     except OddarmError as error:
-        print(f"oddarm: {error}", file=sys.stderr)
+        print(f"oddarm: {printable(error)}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except MemoryError:
+        print("oddarm: this takes more memory than there is: ask for less of it.", file=sys.stderr)
         raise SystemExit(2) from None
     except OSError as error:
-        print(f"oddarm: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"oddarm: {printable(f'{where}{error.strerror or error}')}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -17,6 +17,7 @@ from oddarm.cli.options import (
     ArmColumns,
     BoundName,
     Delta,
+    Encoding,
     Epsilon,
     JsonOnly,
     MaxOutliers,
@@ -27,18 +28,22 @@ from oddarm.cli.options import (
     Rho,
     SkipBadRows,
     TableName,
+    Until,
     Where,
-    number_pair,
+    check_plot,
+    check_problem,
+    check_written,
     open_data,
+    reward_range,
 )
-from oddarm.errors import ParameterError, StateError
+from oddarm.errors import ParameterError
+from oddarm.text import printable
 
 if TYPE_CHECKING:
     from oddarm.sources.table import TableSource
 
 __all__ = ["find"]
 
-PLOTS = (".png", ".svg", ".pdf", ".html")
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
 """What makes no sense for a comparison of all strategies."""
 
@@ -63,10 +68,10 @@ def find(
     delta: Delta = 0.05,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     until: Annotated[
-        str | None,
+        Until | None,
         typer.Option(
-            help="ranked or confirmed. [default: confirmed if the strategy can and each row is "
-            "drawn once, else ranked]"
+            help="When to stop. [default: found if the strategy can and each row is drawn once, "
+            "else ranked]"
         ),
     ] = None,
     bound: BoundName = "anytime",
@@ -74,6 +79,7 @@ def find(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of rows.")] = 0,
     bounds: Range = None,
     skip_bad_rows: SkipBadRows = False,
+    encoding: Encoding = None,
     replace: Replace = False,
     noun: Annotated[
         str | None,
@@ -83,7 +89,8 @@ def find(
         Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Save the search to a JSON file, however it ends.")
+        Path | None,
+        typer.Option(help="Save the search to a JSON file, now and then and when it ends."),
     ] = None,
     resume: Annotated[
         Path | None,
@@ -121,20 +128,21 @@ def find(
     odd = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if odd:
         raise ParameterError(f"--{odd[0]} with --compare, which runs every strategy: drop it.")
-    if plot is not None:
-        _check_plot(plot)
-    if save is not None and not save.absolute().parent.is_dir():
-        raise ParameterError(f"--save {save}: there is no folder {save.parent}, make it first.")
+    check_plot(plot)
+    if save is not None:
+        check_written("--save", save)
     chosen = oddarm.strategies.as_strategy(strategy)
     search = None
-    if resume is not None:
+    if resume is None:
+        check_problem(epsilon, rho, max_outliers, delta)
+    else:
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
         seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=None if bounds is None else number_pair("--range", bounds),
-        bad_rows="skip" if skip_bad_rows else "error",
+        rewards=reward_range(bounds),
+        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     options: dict[str, Any] = {
         "epsilon": epsilon,
@@ -151,7 +159,6 @@ def find(
             _compare(source, until, options, noun, as_json)
             return
         if search is not None:
-            _check_data(search, source, resume)
             result = oddarm.resume(search, source, save=save, progress=True)
         else:
             until = until or ("found" if chosen.confirms and not replace else "ranked")
@@ -168,7 +175,7 @@ def find(
     if not as_json:
         for what, path in (("plot", plot), ("saved", save)):
             if path is not None:
-                print(f"{what}: {path}")
+                print(f"{what}: {printable(path)}")
     if result.verdict == "running":
         raise typer.Exit(130)
 
@@ -201,18 +208,6 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
             )
 
 
-def _check_data(search: oddarm.Search, source: TableSource, path: Path | None) -> None:
-    """Refuse to go on with a search on data other than it was begun on."""
-    if list(search.names) == source.arms and search.rewards == source.rewards:
-        return
-    pools = search.rewards.pools
-    rows = "rows without end" if pools is None else f"{sum(pools):,} rows"
-    raise StateError(
-        f"--resume {path}: it was begun on other data, {search.n:,} arms with {rows}: "
-        "name the data as then, with the same --arm, --reward, --where, --range and --replace."
-    )
-
-
 def _compare(
     source: TableSource, until: str | None, options: dict[str, Any], noun: str, as_json: bool
 ) -> None:
@@ -234,17 +229,10 @@ def _compare(
         print(textwrap.fill(line, width, subsequent_indent="  "))
 
 
-def _check_plot(plot: Path) -> None:
-    if plot.suffix.lower() not in PLOTS:
-        raise ParameterError(f"--plot {plot}: must end in .png, .svg, .pdf or .html.")
-    if not plot.absolute().parent.is_dir():
-        raise ParameterError(f"--plot {plot}: there is no folder {plot.parent}, make it first.")
-
-
 def _show(result: oddarm.Result, notes: list[str]) -> None:
     """Print the sentence, what else to know, and the table, as wide as the terminal."""
     width = _width()
-    reasons = [f"{arm}: {reason}" for arm, reason in list(result.errors.items())[:5]]
+    reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
     for line in (result.summary, *filter(None, notes), *reasons):
         print(textwrap.fill(line, width))
     print(f"\n{result.table(max(20, len(result.outliers)), width=width)}\n")

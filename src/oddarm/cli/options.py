@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 import oddarm
-from oddarm.errors import ParameterError
+from oddarm.errors import MissingExtraError, ParameterError
+from oddarm.postgres_url import is_postgres
 
 if TYPE_CHECKING:
+    from oddarm.rewards import Rewards
     from oddarm.sources.table import TableSource
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "ArmColumns",
     "BoundName",
     "Delta",
+    "Encoding",
     "Epsilon",
     "JsonOnly",
     "MaxOutliers",
@@ -29,11 +35,17 @@ __all__ = [
     "Rho",
     "SkipBadRows",
     "TableName",
+    "Until",
     "Where",
-    "number_pair",
+    "check_matplotlib",
+    "check_plot",
+    "check_problem",
+    "check_written",
     "open_data",
+    "reward_range",
 ]
 
+PLOTS = (".png", ".svg", ".pdf", ".html")
 DEFAULT_STRATEGY = "adaptive"
 """What the command line searches with, if not told."""
 
@@ -58,11 +70,15 @@ Range = Annotated[
     typer.Option(
         "--range",
         metavar="LOW,HIGH",
-        help="What rewards can be. [default: 0 or 1 if all are, else the table's range]",
+        help="What rewards can be. [default: 0 or 1; in a table with others, its range]",
     ),
 ]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows without a usable reward.")
+]
+Encoding = Annotated[
+    Literal["utf-8", "latin-1", "utf-16"] | None,
+    typer.Option("--encoding", help="How a CSV file is encoded. [default: utf-8]"),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Draw rows with replacement, endlessly.")]
 
@@ -75,7 +91,12 @@ MaxOutliers = Annotated[
     int | None, typer.Option("--max-outliers", help="Most outliers, in place of --rho.")
 ]
 Delta = Annotated[float, typer.Option("--delta", help="Probability of a wrong answer.")]
-BoundName = Annotated[str, typer.Option("--bound", help="anytime (proved) or paper (as printed).")]
+BoundName = Annotated[
+    Literal["anytime", "paper"],
+    typer.Option("--bound", help="anytime is proved, paper is as printed."),
+]
+Until = Literal["ranked", "found", "confirmed"]
+"""When to stop; typer lists these values and refuses others."""
 
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -85,7 +106,10 @@ def open_data(
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
     known = oddarm.datasets.BUNDLED.get(data)
-    if known is not None and not Path(data).exists():
+    address = "://" in data or is_postgres(data)
+    if not data or (not address and not Path(data).exists()):
+        if known is None:
+            _refuse_missing(data)
         data, arm, reward = str(known.path), arm or [known.arm], reward or known.reward
     if not arm:
         raise ParameterError(
@@ -103,7 +127,60 @@ def open_data(
     return source, columns
 
 
-def number_pair(option: str, text: str) -> tuple[float, float]:
+def _refuse_missing(data: str) -> NoReturn:
+    """Raise the error about a file that is not there, with the names that are most like it."""
+    path = Path(data)
+    there = [str(path.parent / name.name) for name in path.parent.glob("*") if name.is_file()]
+    bundled = list(oddarm.datasets.BUNDLED)
+    like = difflib.get_close_matches(data, [*bundled, *there], n=2)
+    meant = f"; did you mean {' or '.join(like)}?" if like else "."
+    raise ParameterError(
+        f"there is no file {data}: check the path, or name {' or '.join(bundled)}, "
+        f"the data that comes with oddarm{meant}"
+    )
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a plot that could not be written, before anything is spent on what it shows."""
+    if plot is None:
+        return
+    if plot.suffix.lower() not in PLOTS:
+        raise ParameterError(f"--plot {plot}: must end in {', '.join(PLOTS[:-1])} or {PLOTS[-1]}.")
+    check_written("--plot", plot)
+    check_matplotlib("--plot")
+
+
+def check_written(option: str, path: Path) -> None:
+    """Refuse a file that could not be written where it is to be."""
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"{option} {path}: there is no folder {path.parent}, make it first.")
+    if path.is_dir():
+        raise ParameterError(f"{option} {path}: it is a folder, must be a file.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise ParameterError(f"{option} {path}: it may not be written, name another place.")
+
+
+def check_matplotlib(purpose: str) -> None:
+    """Refuse to begin what ends in a plot if there is nothing to draw it with."""
+    try:
+        import_module("matplotlib")
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", purpose) from None
+
+
+def check_problem(
+    epsilon: float, rho: float | None, max_outliers: int | None, delta: float
+) -> None:
+    """Refuse what no search can have before data is opened, which may take long."""
+    oddarm.Problem(epsilon, rho, max_outliers, delta)
+
+
+def reward_range(text: str | None) -> Rewards | None:
+    """Return the rewards that --range LOW,HIGH declares, if it is given."""
+    return None if text is None else oddarm.rewards.as_rewards(_pair("--range", text))
+
+
+def _pair(option: str, text: str) -> tuple[float, float]:
     """Return the two numbers of LOW,HIGH."""
     try:
         low, high = (float(part) for part in text.split(","))

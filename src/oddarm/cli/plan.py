@@ -16,6 +16,7 @@ from oddarm.cli.options import (
     ArmColumns,
     BoundName,
     Delta,
+    Encoding,
     Epsilon,
     JsonOnly,
     MaxOutliers,
@@ -26,9 +27,11 @@ from oddarm.cli.options import (
     Rho,
     SkipBadRows,
     TableName,
+    Until,
     Where,
-    number_pair,
+    check_problem,
     open_data,
+    reward_range,
 )
 from oddarm.errors import ParameterError
 
@@ -49,6 +52,7 @@ def plan(
     table: TableName = None,
     query: Query = None,
     skip_bad_rows: SkipBadRows = False,
+    encoding: Encoding = None,
     arms: Annotated[int | None, typer.Option(help="How many arms, without data.")] = None,
     outliers: Annotated[int, typer.Option(help="How many of them are outliers.")] = 1,
     gap: Annotated[
@@ -78,18 +82,25 @@ def plan(
     delta: Delta = 0.05,
     strategy: Annotated[
         list[str] | None,
-        typer.Option(help="A strategy; repeat it for several. [default: the usual ones]"),
+        typer.Option(
+            help="A strategy; repeat it for several. [default: adaptive, gold, rr, and wrr for "
+            "endless 0/1 rewards]"
+        ),
     ] = None,
     until: Annotated[
-        str | None,
-        typer.Option(help="ranked, found or confirmed. [default: found if the strategy can]"),
+        Until | None,
+        typer.Option(help="When to stop. [default: found if the strategy can, else ranked]"),
     ] = None,
     bound: BoundName = "anytime",
     bounds: Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
-        typer.Option(min=1, help="Most pulls of a run. [default: 1,000,000; 100,000 if slow]"),
+        typer.Option(
+            min=1,
+            help="Most pulls of a run. [default: 1,000,000, or 100,000 of endless arms where there "
+            "is no compiled code]",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     as_json: JsonOnly = False,
@@ -107,16 +118,18 @@ def plan(
     """
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which has no end: drop one of them.")
-    rewards = oddarm.rewards.as_rewards(
-        "bernoulli" if bounds is None else number_pair("--range", bounds)
-    )
+    check_problem(epsilon, rho, max_outliers, delta)
+    for name in strategy or ():
+        oddarm.strategies.as_strategy(name)
+    declared = reward_range(bounds)
+    rewards = declared or oddarm.rewards.as_rewards("bernoulli")
     if data is not None:
         if arms is not None or gap is not None:
             raise ParameterError(f"{data} with --arms or --gap: pass data or a guess.")
         means, rewards = _means(
             data, arm, reward, where=where, table=table, query=query, seed=seed,
-            rewards=None if bounds is None else rewards,
-            bad_rows="skip" if skip_bad_rows else "error",
+            rewards=declared,
+            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
         )  # fmt: skip
     else:
         if arms is None or gap is None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from oddarm._version import __version__
+from oddarm.cli.options import check_matplotlib
 from oddarm.errors import ParameterError
 
 __all__ = ["reproduce"]
@@ -61,6 +62,7 @@ def reproduce(
     wanted = replace(wanted, **{k: v for k, v in changes.items() if v is not None})
     if data is not None and not data.is_dir():
         raise ParameterError(f"--data {data}: must be a folder.")
+    check_matplotlib("redrawing the figures")
     cells = plan(wanted, data)
     many = workers or os.cpu_count() or 1
     if not quick and not as_json:

@@ -21,7 +21,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: a free one.")] = 8321,
     token_file: Annotated[
         Optional[Path],  # noqa: UP045 - typer evaluates annotations
-        typer.Option(help="A file with the token that callers must send."),
+        typer.Option(help="A file with the token that callers must send (mode 600)."),
     ] = None,
     verbose: Annotated[bool, typer.Option(help="Log every request.")] = False,
 ) -> None:

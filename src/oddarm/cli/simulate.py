@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 import oddarm
+from oddarm.cli.options import BoundName, Delta, JsonOnly, MaxOutliers, Rho, check_plot
 from oddarm.errors import ParameterError
 
 __all__ = ["simulate"]
@@ -32,22 +33,17 @@ def simulate(
         Optional[float],  # noqa: UP045
         typer.Option(help="How much wider the gap is. [default: 2.5, or that of --config]"),
     ] = None,
-    rho: Annotated[
-        float | None, typer.Option(help="Least share of normal arms. [default: 0.9]")
-    ] = None,
-    max_outliers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(help="Most outliers, in place of --rho."),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Probability of a wrong answer.")] = 0.1,
-    bound: Annotated[str, typer.Option(help="anytime (proved) or paper (as printed).")] = "anytime",
+    rho: Rho = None,
+    max_outliers: MaxOutliers = None,
+    delta: Delta = 0.1,
+    bound: BoundName = "anytime",
     max_pulls: Annotated[Optional[int], typer.Option(help="A budget.")] = None,  # noqa: UP045
     seed: Annotated[int, typer.Option(min=0, help="Seed of the instance and the rewards.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="How many runs, on seeds SEED, SEED+1, …")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOnly = False,
     plot: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Write a plot of the first run, such as out.png or out.svg."),
+        typer.Option(help="Write a plot of the first run (.png, .svg, .pdf) or a page (.html)."),
     ] = None,
 ) -> None:
     """Run a strategy on simulated arms with 0/1 rewards.
@@ -57,8 +53,7 @@ def simulate(
     oddarm simulate --config upper-20-2.5 --plot out.png
     """
     known, epsilon = _arms(means, file, config, epsilon, seed)
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"--plot {plot}: must end in .png, .svg or .pdf.")
+    check_plot(plot)
     options: dict[str, Any] = {
         "epsilon": epsilon,
         "rho": rho,

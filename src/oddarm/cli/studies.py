@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oddarm.cli.serve import STORAGE
+from oddarm.text import text_table
 
 if TYPE_CHECKING:
     from oddarm.store import StudyInfo
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["studies"]
 
 COLUMNS = ("study", "status", "pulls", "arms", "verdict", "strategy", "created")
-LEAST_NAME = 12
-"""Letters that a study's name keeps, whatever else is shown."""
 
 
 def studies(
@@ -30,13 +29,14 @@ def studies(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the studies in a database."""
+    from oddarm.postgres_url import without_password
     from oddarm.store import list_studies
 
     found = list_studies(storage)
     if as_json:
         print(json.dumps([asdict(info) for info in found], indent=2))
     elif not found:
-        print(f"There are no studies in {storage}.")
+        print(f"There are no studies in {without_password(storage)}.")
     else:
         print(table(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
@@ -49,14 +49,14 @@ def table(found: list[StudyInfo], width: int | None) -> str:
         width: The most letters of a line: columns that do not fit are left out, the last ones
             first, and long names shortened. None if lines may be of any length.
     """
-    lines = [COLUMNS, *(_cells(info) for info in found)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    if width is not None:
-        least = min(widths[0], LEAST_NAME)
-        while len(widths) > 1 and least + sum(wide + 2 for wide in widths[1:]) > width:
-            widths.pop()
-        widths[0] = min(widths[0], max(width - sum(wide + 2 for wide in widths[1:]), 1))
-    return "\n".join(_line(cells, widths) for cells in lines)
+    cells = zip(*map(_cells, found), strict=True)
+    return text_table(
+        dict(zip(COLUMNS, cells, strict=True)),
+        left=[name for name in COLUMNS if name not in ("pulls", "arms")],
+        spare=COLUMNS[:0:-1],
+        elastic=COLUMNS[0],
+        width=width,
+    )
 
 
 def _cells(info: StudyInfo) -> tuple[str, ...]:
@@ -69,13 +69,3 @@ def _cells(info: StudyInfo) -> tuple[str, ...]:
         info.strategy,
         f"{datetime.fromtimestamp(info.created):%Y-%m-%d %H:%M}",
     )
-
-
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    name, *others = cells
-    if len(name) > widths[0]:
-        name = name[: widths[0] - 1] + "…"
-    parts = [name.ljust(widths[0])]
-    for text, column, wide in zip(others, COLUMNS[1:], widths[1:], strict=False):
-        parts.append(text.rjust(wide) if column in ("pulls", "arms") else text.ljust(wide))
-    return "  ".join(parts).rstrip()

@@ -9,6 +9,7 @@ import typer
 
 import oddarm
 from oddarm.cli.serve import STORAGE
+from oddarm.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,4 +75,4 @@ def _lines(study: Study, interval: float) -> None:
 
 
 def _line(info: StudyInfo) -> str:
-    return f"{info.name}: {info.status}, {info.pulls:,} pulls of {info.arms:,} arms"
+    return f"{printable(info.name)}: {info.status}, {info.pulls:,} pulls of {info.arms:,} arms"

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.checks import whole_number
 from oddarm.errors import ParameterError
 from oddarm.groups import outlier_groups
 from oddarm.problem import Problem
@@ -90,13 +91,13 @@ def synthetic(
         >>> len(instance.outliers), instance.means.round(2)[list(instance.outliers)].tolist()
         (2, [0.44, 0.38])
     """
-    if seed < 0:
-        raise ParameterError(f"seed == {seed!r}, must be >= 0.")
+    seed, n = whole_number("seed", seed, 0), whole_number("n", n, 3, 10**8)
     problem = Problem(epsilon=epsilon, rho=rho)
     problem.check(n)
+    epsilon = problem.epsilon
     most, side = problem.largest_group(n), problem.smallest_side(n)
-    k = most if outliers is None else outliers
-    if not 1 <= k <= most:
+    k = most if outliers is None else whole_number("outliers", outliers, 1)
+    if k > most:
         raise ParameterError(f"outliers == {k!r}, must be from 1 to {most} for {n} arms.")
     if kind not in KINDS:
         raise ParameterError(f"kind == {kind!r}, must be one of {', '.join(KINDS)}.")
@@ -125,7 +126,9 @@ def synthetic(
     chosen = tuple(np.flatnonzero(members).tolist())
     groups = outlier_groups(means, epsilon, rho, mixed=kind == "mixed")
     if not any(set(g.members) == set(chosen) for g in groups):
-        raise AssertionError(f"instance {kind}-{n}-{epsilon} of seed {seed} has no such group")
+        raise ParameterError(
+            f"epsilon == {epsilon!r}, must be nearer to 1: rounding hides the gaps of {n} arms."
+        )
     return Instance(means, chosen, kind, problem)
 
 

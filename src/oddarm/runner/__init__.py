@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oddarm.checks import whole_number
-from oddarm.errors import ParameterError
+from oddarm.errors import ParameterError, StateError
 from oddarm.result import Result
 from oddarm.rewards import as_rewards
-from oddarm.runner.desk import Desk
-from oddarm.runner.interrupts import Interrupts
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
+from oddarm.runner.queue import PullQueue
+from oddarm.runner.session import Session
 from oddarm.search import Search
 from oddarm.sources import FunctionSource, Source
+from oddarm.sources.fingerprint import Fingerprint, differences
 from oddarm.strategies import Strategy
 
 __all__ = ["find", "find_async", "resume"]
 
 IN_FLIGHT = 8
 """Pulls on their way at a time, where no executor says how many workers there are."""
+RETRIES = 3
+"""How often a failed pull is tried again, if the caller does not say."""
 
 
 def find(
@@ -35,7 +37,7 @@ def find(
     executor: Executor | None = None,
     in_flight: int | None = None,
     batch: int | None = None,
-    retries: int = 0,
+    retries: int = RETRIES,
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
@@ -47,10 +49,13 @@ def find(
     is run by asyncio, some calls at a time. Sources of `oddarm.sources` that draw at no cost are
     drawn from in batches of up to a thirty-second of the pulls so far.
 
-    A pull that raises, or gives what is no reward, is tried again; when that does not help, the
-    arm is set aside, with the error in `Result.errors`, and the search goes on without it.
+    A pull that raises, or returns something that is not a reward, is tried again after a pause;
+    when that does not help, the arm is set aside, with the error in `Result.errors`, and the search
+    goes on without it. If the first pulls of three arms fail with the same error, before any pull
+    has succeeded, the search stops at once with that error.
 
     Ctrl-C ends it early: the result has the verdict "running" and holds all that is known so far.
+    SIGTERM does the same, unless the program has a handler of its own.
 
     Args:
         pull: Returns a reward of the arm (or an array of several); or a source.
@@ -61,15 +66,17 @@ def find(
         in_flight: The most pulls on their way at a time, with an executor or a coroutine function;
             by default twice the executor's workers, or 8.
         batch: The most rewards to ask for at a time; those of one arm are drawn by one call.
-        retries: How often a failed pull is tried again.
+        retries: How often a failed pull is tried again, after 0.1, 0.4, 1.6, 1.6, … seconds.
         progress: Whether to show progress on standard error, if that is a terminal.
         callbacks: Called with the search each time that rewards have been told.
-        save: A file that the search is saved to when it ends, however it ends, to be continued by
-            `resume(Search.load(file), pull)`.
+        save: A file that the search is saved to every few seconds and when it ends, however it
+            ends, to be continued by `resume(Search.load(file), pull)`: it then makes the very pulls
+            that were left.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
 
     Raises:
-        SourceError: Too few arms are left that can be pulled; `error.result` is what was found.
+        SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
+            too few arms are left that can be pulled; `error.result` is what was found.
 
     Example:
         >>> import random
@@ -79,7 +86,7 @@ def find(
         ['odd']
     """
     search, source = _prepare(pull, arms, strategy, options)
-    how = _How(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
     return _drive(search, source, how)
 
 
@@ -90,7 +97,7 @@ async def find_async(
     *,
     in_flight: int | None = None,
     batch: int | None = None,
-    retries: int = 0,
+    retries: int = RETRIES,
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
@@ -98,8 +105,8 @@ async def find_async(
 ) -> Result:
     """Find the outlying arms by a coroutine function, in the running event loop.
 
-    As `find`, for callers that have a loop. If the call is cancelled, so are the pulls on their
-    way, and the search is saved if `save` says where.
+    As `find`, for callers that have a loop; signals are left to them. If the call is cancelled, so
+    are the pulls on their way, and the search is saved if `save` says where.
     """
     search, source = _prepare(pull, arms, strategy, options)
     if not source.asynchronous:
@@ -107,10 +114,9 @@ async def find_async(
             f"pull == {pull!r}, must be a coroutine function for find_async: "
             "call oddarm.find, in a thread of its own by asyncio.to_thread."
         )
-    how = _How(None, in_flight, batch, retries, progress, tuple(callbacks), save)
-    desk = how.desk(search, source)
-    with how.session(search) as notify:
-        await as_coroutines(desk, notify)
+    how = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
+    with how.session(search, source) as session:
+        await as_coroutines(session)
     return search.result()
 
 
@@ -121,7 +127,7 @@ def resume(
     executor: Executor | None = None,
     in_flight: int | None = None,
     batch: int | None = None,
-    retries: int = 0,
+    retries: int = RETRIES,
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
@@ -132,14 +138,18 @@ def resume(
 
     Args:
         search: What `Search.load` returned, or a search of your own.
-        pull: As for `find`; a source must have all arms of the search.
+        pull: As for `find`; a source must have all arms of the search, and the rewards that it
+            had when the search was begun, as far as its fingerprint tells.
         executor: As for `find`, and so are all that follow.
         in_flight: The most pulls on their way at a time.
         batch: The most rewards to ask for at a time.
         retries: How often a failed pull is tried again.
         progress: Whether to show progress.
         callbacks: Called with the search each time that rewards have been told.
-        save: Where to save the search when it ends.
+        save: Where to save the search every few seconds and when it ends.
+
+    Raises:
+        StateError: The source has other rewards than the search was begun on.
 
     Example:
         >>> import oddarm
@@ -150,19 +160,23 @@ def resume(
     """
     if isinstance(pull, Source):
         source = pull
+        fingerprint = source.fingerprint()
+        _check_same(search, fingerprint)
         _check_arms(search.names, source)
+        _check_sizes(search, source)
+        search.fingerprint = fingerprint or search.fingerprint
     else:
         source = FunctionSource(pull, search.names, search.rewards)
     failed = search.errors
     for arm, told in zip(search.names, search.tally.counts.tolist(), strict=True):
         if arm not in failed:
             source.seek(arm, told)
-    how = _How(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
     return _drive(search, source, how)
 
 
 @dataclass(frozen=True)
-class _How:
+class RunOptions:
     """The options of a runner, as `find` describes them."""
 
     executor: Executor | None
@@ -173,8 +187,8 @@ class _How:
     callbacks: tuple[Callable[[Search], object], ...]
     save: str | Path | None
 
-    def desk(self, search: Search, source: Source) -> Desk:
-        """Check the options against the source and return the desk of the search."""
+    def session(self, search: Search, source: Source) -> Session:
+        """Check the options against the source and return the session that drives the search."""
         if self.executor is not None:
             if source.asynchronous:
                 raise ParameterError(
@@ -199,33 +213,8 @@ class _How:
         else:
             at_a_time = IN_FLIGHT if source.asynchronous else 1
         retries = whole_number("retries", self.retries, 0)
-        return Desk(search, source, self.batch, at_a_time, retries, Interrupts())
-
-    @contextmanager
-    def session(self, search: Search) -> Iterator[Callable[[], None]]:
-        """Show progress and, however it ends, save the search; give what to call after tells."""
-        watchers = list(self.callbacks)
-        if self.save is not None:
-            search.save(self.save)  # what cannot be saved fails now, before it has cost anything
-        with nullcontext() if not self.progress else _shown() as bar:
-            if bar is not None:
-                watchers.append(bar)
-            try:
-                yield lambda: _call_all(watchers, search)
-            finally:
-                if self.save is not None:
-                    search.save(self.save)
-
-
-def _call_all(watchers: list[Callable[[Search], object]], search: Search) -> None:
-    for watcher in watchers:
-        watcher(search)
-
-
-def _shown() -> Any:
-    from oddarm.progress import SearchProgress
-
-    return SearchProgress()
+        queue = PullQueue(search, source, self.batch, at_a_time, retries)
+        return Session(queue, self.callbacks, bool(self.progress), self.save)
 
 
 def _prepare(
@@ -251,6 +240,7 @@ def _prepare(
         model = replace(model, pools=tuple(size_of[arm] for arm in names))
     search = Search(names, strategy, rewards=model, **options)
     _check_arms(search.names, pull)
+    search.fingerprint = pull.fingerprint()
     return search, pull
 
 
@@ -261,27 +251,50 @@ def _check_arms(names: Iterable[Any], source: Source) -> None:
             raise ParameterError(f"arm {name!r} is not one of the {len(known)} arms of the source.")
 
 
-def _drive(search: Search, source: Source, how: _How) -> Result:
+def _check_same(search: Search, now: Fingerprint | None) -> None:
+    """Refuse to mix the rewards of two sources in one search."""
+    begun = search.fingerprint
+    if begun is not None and now is not None and begun != now:
+        raise StateError(
+            f"the search was begun on other data ({differences(begun, now)}): "
+            "name the data as it was then, or begin a new search."
+        )
+
+
+def _check_sizes(search: Search, source: Source) -> None:
+    """Refuse finite arms of other sizes, which tells other data without a fingerprint too."""
+    begun, now = search.rewards.pools, source.rewards.pools
+    if begun is None or now is None:
+        return
+    size_of = dict(zip(source.arms, now, strict=True))
+    for arm, size in zip(search.names, begun, strict=True):
+        if size_of[arm] != size:
+            raise StateError(
+                f"the search was begun on other data (arm {arm!r} had {size:,} rewards and has "
+                f"{size_of[arm]:,}): name the data as it was then, or begin a new search."
+            )
+
+
+def _drive(search: Search, source: Source, how: RunOptions) -> Result:
     """Drive the search until it is done or interrupted."""
-    desk = how.desk(search, source)
+    session = how.session(search, source)
     if source.asynchronous and _in_event_loop():
         raise ParameterError(
             "find with a coroutine function inside a running event loop: "
             "write  await oddarm.find_async(…)  instead."
         )
-    with how.session(search) as notify:
+    with session.interrupts.watched():
         try:
-            if source.asynchronous:
-                asyncio.run(as_coroutines(desk, notify))
-            else:
-                with desk.interrupts.watched():
-                    if how.executor is not None:
-                        on_executor(desk, how.executor, notify)
-                    else:
-                        one_by_one(desk, notify)
-        except KeyboardInterrupt:
+            with session:
+                if source.asynchronous:
+                    asyncio.run(as_coroutines(session))
+                elif how.executor is not None:
+                    on_executor(session, how.executor)
+                else:
+                    one_by_one(session)
+        except (KeyboardInterrupt, asyncio.CancelledError):
             pass  # what is known so far is the result
-    return search.result()
+        return search.result()
 
 
 def _in_event_loop() -> bool:

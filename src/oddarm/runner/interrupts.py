@@ -1,45 +1,63 @@
-"""Ctrl-C, put off while the search changes, so that it is never caught half changed."""
+"""Ctrl-C and SIGTERM, held back except where the runner waits, so that nothing is half changed."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
+from typing import Any
 
 __all__ = ["Interrupts"]
 
 
 class Interrupts:
-    """A block that Ctrl-C does not break into; it is raised when the block ends."""
+    """Lets signals through only in `with` blocks on this object, which surround what waits.
+
+    Inside `watched()` a signal is noted, and acted upon when the next `with` block begins: while a
+    search is asked, told or saved, nothing breaks in. In a `with` block a signal acts at once. Its
+    action is that of the handler that was there before; SIGTERM without a handler acts like Ctrl-C.
+    """
 
     def __init__(self) -> None:
-        self._held = False
-        self._late = False
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._open = False
+        self._noted: list[int] = []
+        self._cancel: Callable[[], object] | None = None
+
+    def cancels(self, cancel: Callable[[], object]) -> None:
+        """Let the first Ctrl-C cancel, not raise: in an event loop an exception may get lost."""
+        self._cancel = cancel
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take over Ctrl-C, if this is the main thread and nobody else has."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
-            yield
-            return
-        signal.signal(signal.SIGINT, self._note)
+        """Take over the signals, if this is the main thread; give them back afterwards.
+
+        A signal that comes while the block ends has no more to end; handlers of others hear of it.
+        """
+        before = _handlers() if threading.current_thread() is threading.main_thread() else {}
+        self._handlers = {
+            number: handler if callable(handler) else signal.default_int_handler
+            for number, handler in before.items()
+        }
         try:
+            for number in before:
+                signal.signal(number, self._note)
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if not self._held:
-            signal.default_int_handler(number, frame)
-        self._late = True
+            self._open = False
+            for number, handler in reversed(before.items()):  # Ctrl-C last: it may raise at once
+                signal.signal(number, handler)
+            for number in self._noted:
+                with suppress(KeyboardInterrupt):
+                    self._handlers[number](number, None)
+            self._noted.clear()
 
     def __enter__(self) -> None:
-        self._held = True
+        self._open = True
+        while self._noted:
+            self._note(self._noted.pop(0), None)
 
     def __exit__(
         self,
@@ -47,7 +65,32 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._held = False
-        if self._late:
-            self._late = False
-            raise KeyboardInterrupt
+        self._open = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        """Act on a signal, or note it for later."""
+        if not self._open:
+            self._noted.append(number)
+            return
+        self._open = False  # what this raises is handled with signals held back
+        try:
+            self._handlers[number](number, frame)
+        except KeyboardInterrupt:
+            if self._cancel is None:
+                raise
+            self._cancel()
+            self._cancel = None
+        self._open = True
+
+
+def _handlers() -> dict[int, Any]:
+    """Return the handlers that the runner may stand in for, by signal.
+
+    A signal that is ignored stays so, and so does a handler that is not Python's.
+    """
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    return {
+        number: handler
+        for number, handler in found.items()
+        if callable(handler) or (number == signal.SIGTERM and handler is signal.SIG_DFL)
+    }

@@ -1,96 +1,144 @@
-"""Three ways to pull: one after another, on an executor, as coroutines."""
+"""Three ways to pull: one after another, on an executor, as coroutines.
+
+Signals are let through only while rewards are drawn or waited for (`with session.interrupts`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from oddarm.errors import SourceError
-from oddarm.runner.desk import Desk, Pull
+from oddarm.runner.queue import PendingPull, PullQueue
+from oddarm.runner.session import Session
 from oddarm.sources import Job
 
 __all__ = ["as_coroutines", "on_executor", "one_by_one"]
 
 
-def one_by_one(desk: Desk, notify: Callable[[], None]) -> None:
+def one_by_one(session: Session) -> None:
     """Pull in this thread, each pull after the one before has been told."""
-    while not desk.search.done:
-        pull = desk.next()
+    queue = session.queue
+    while not queue.search.done:
+        pull = queue.next()
         if pull is None:
-            raise desk.stuck()
+            _sleep(session)
+            continue
         try:
-            rewards = desk.job(pull)()
+            with session.interrupts:
+                rewards = queue.job(pull)()
         except Exception as error:
-            desk.fail(pull, error)
+            queue.fail(pull, error)
         else:
-            desk.take(pull, rewards)
-        if not desk.pending:
-            notify()
+            queue.take(pull, rewards)
+        session.told()
 
 
-def on_executor(desk: Desk, executor: Executor, notify: Callable[[], None]) -> None:
+def on_executor(session: Session, executor: Executor) -> None:
     """Keep pulls in flight on an executor; those that have not begun at the end are cancelled."""
-    running: dict[Future[Any], Pull] = {}
+    queue = session.queue
+    running: dict[Future[Any], PendingPull] = {}
     try:
-        while not desk.search.done:
-            while len(running) < desk.in_flight and (pull := desk.next()) is not None:
+        while not queue.search.done:
+            while len(running) < queue.in_flight and (pull := queue.next()) is not None:
                 try:
-                    job = desk.job(pull)
+                    with session.interrupts:
+                        job = queue.job(pull)
                 except Exception as error:
-                    desk.fail(pull, error)
+                    queue.fail(pull, error)
                 else:
-                    running[_submit(desk, executor, job)] = pull
+                    running[_submit(queue, executor, job)] = pull
             if not running:
-                if desk.pending:
-                    continue
-                raise desk.stuck()
-            done = wait(running, return_when=FIRST_COMPLETED).done
+                _sleep(session)
+                continue
+            with session.interrupts:
+                done = wait_for(running, _timeout(queue, len(running)), FIRST_COMPLETED).done
             for future in [f for f in running if f in done]:
-                _settle(desk, running.pop(future), future)
-            notify()
+                _settle(queue, running.pop(future), future)
+            session.told()
     finally:
         for future in running:
             future.cancel()
-        _take_finished(desk, running.items())
+        _take_finished(queue, running.items())
 
 
-async def as_coroutines(desk: Desk, notify: Callable[[], None]) -> None:
+async def as_coroutines(session: Session) -> None:
     """Keep coroutines in flight in the running event loop; those left at the end are cancelled."""
-    running: dict[asyncio.Future[Any], Pull] = {}
+    queue = session.queue
+    session.interrupts.cancels(_canceller())
+    running: dict[asyncio.Future[Any], PendingPull] = {}
     try:
-        while not desk.search.done:
-            while len(running) < desk.in_flight and (pull := desk.next()) is not None:
+        while not queue.search.done:
+            while len(running) < queue.in_flight and (pull := queue.next()) is not None:
                 try:
-                    task = asyncio.ensure_future(desk.job(pull)())
+                    with session.interrupts:
+                        job = queue.job(pull)
+                    task = asyncio.ensure_future(job())
                 except Exception as error:
-                    desk.fail(pull, error)
+                    queue.fail(pull, error)
                 else:
                     running[task] = pull
             if not running:
-                if desk.pending:
-                    continue
-                raise desk.stuck()
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                with session.interrupts:
+                    await asyncio.sleep(_pause(queue))
+                continue
+            with session.interrupts:
+                done, _ = await asyncio.wait(
+                    running,
+                    timeout=_timeout(queue, len(running)),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             for task in [t for t in running if t in done]:
-                _settle(desk, running.pop(task), task)
-            notify()
+                _settle(queue, running.pop(task), task)
+            session.told()
     finally:
         for task in running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        _take_finished(desk, running.items())
+        with session.interrupts:
+            await asyncio.gather(*running, return_exceptions=True)
+        _take_finished(queue, running.items())
 
 
-def _submit(desk: Desk, executor: Executor, job: Job) -> Future[Any]:
+def _canceller() -> Callable[[], object]:
+    """Return what cancels the task that runs, and wakes its loop, when a signal is handled."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None
+    return lambda: loop.call_soon_threadsafe(task.cancel)
+
+
+def _sleep(session: Session) -> None:
+    """Wait until a failed pull may be tried again."""
+    with session.interrupts:
+        time.sleep(_pause(session.queue))
+
+
+def _timeout(queue: PullQueue, running: int) -> float | None:
+    """Return how long to wait for pulls, if another may be started meanwhile."""
+    return queue.pause() if running < queue.in_flight else None
+
+
+def _pause(queue: PullQueue) -> float:
+    """Return how long to wait until a failed pull may be tried again; not if all is done."""
+    if queue.search.done:
+        return 0.0
+    seconds = queue.pause()
+    if seconds is None:
+        raise queue.stuck()
+    return seconds
+
+
+def _submit(queue: PullQueue, executor: Executor, job: Job) -> Future[Any]:
     try:
         # Dask takes two calls that look the same for one; a token tells them apart.
         return executor.submit(_do, job, uuid4().hex)
     except RuntimeError as error:
-        raise _broken(desk, error) from error
+        raise _broken(queue, error) from error
 
 
 def _do(job: Job, token: str) -> Any:
@@ -98,34 +146,35 @@ def _do(job: Job, token: str) -> Any:
     return job()
 
 
-def _settle(desk: Desk, pull: Pull, future: Future[Any] | asyncio.Future[Any]) -> None:
-    """Tell what a pull gave, or note that it failed; an interrupt in a worker is one here."""
-    if future.cancelled():
-        desk.fail(pull, RuntimeError("the pull was cancelled"))
-        return
+def _settle(queue: PullQueue, pull: PendingPull, future: Future[Any] | asyncio.Future[Any]) -> None:
+    """Tell what a pull gave, or note that it failed.
+
+    An interrupt or a cancellation in a worker is one here: it says nothing about the arm.
+    """
     try:
         rewards = future.result()
-    except BrokenExecutor as error:
-        raise _broken(desk, error) from error
+    except (BrokenExecutor, CancelledError) as error:
+        raise _broken(queue, error) from error
     except Exception as error:
-        desk.fail(pull, error)
+        queue.fail(pull, error)
     else:
-        desk.take(pull, rewards)
+        queue.take(pull, rewards)
 
 
 def _take_finished(
-    desk: Desk, ended: Iterable[tuple[Future[Any] | asyncio.Future[Any], Pull]]
+    queue: PullQueue, ended: Iterable[tuple[Future[Any] | asyncio.Future[Any], PendingPull]]
 ) -> None:
     """Tell what had been drawn when the search ended or was interrupted."""
     with suppress(SourceError):
         for future, pull in ended:
             if future.done() and not future.cancelled() and future.exception() is None:
-                desk.take(pull, future.result())
+                queue.take(pull, future.result())
 
 
-def _broken(desk: Desk, error: RuntimeError) -> SourceError:
+def _broken(queue: PullQueue, error: Exception) -> SourceError:
+    reason = str(error) or type(error).__name__
     return SourceError(
-        f"the executor takes no more work ({error}): "
+        f"the executor takes no more work ({reason}): "
         "pass one that is open, and whose workers do not die.",
-        desk.search.result(),
+        queue.search.result(),
     )

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from oddarm.errors import SourceError, UnknownArmError
 from oddarm.rewards import Rewards
+from oddarm.sources.fingerprint import Fingerprint
 
 __all__ = ["Job", "Source", "position"]
 
@@ -30,7 +31,8 @@ class Source(ABC):
     too: `job` is called by the runner alone, one at a time, and picks the items; the job that it
     returns may run anywhere, more than once if a worker dies, and gives the same items' rewards.
     One whose rewards have an order (a finite one, or one with a seed) overrides `seek`, so that
-    searches can be resumed. `oddarm.testing.check_source` checks all that.
+    searches can be resumed, and `fingerprint`, so that they are resumed on no other data.
+    `oddarm.testing.check_source` checks all that.
 
     Example:
         >>> import random, oddarm
@@ -81,6 +83,13 @@ class Source(ABC):
                 f"a search cannot be resumed on {type(self).__name__}, which cannot go to reward "
                 f"{drawn} of arm {arm!r}: give it a method seek(arm, drawn)."
             )
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return what tells these rewards from others, as named JSON values; None if nothing does.
+
+        A search keeps it, and goes on only with a source that has an equal one.
+        """
+        return None
 
     def close(self) -> None:  # noqa: B027 - many sources have nothing to let go of
         """Let go of files and connections."""

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.checks import whole_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.sources.base import Job, Source, position
+from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 from oddarm.sources.function import is_async
 
 __all__ = ["PoolSource"]
+
+_PLAIN = (str, bytes, int, float, type(None))
+"""Items that print as what they are."""
 
 
 class PoolSource(Source):
@@ -49,7 +54,7 @@ class PoolSource(Source):
         if not callable(score):
             raise ParameterError(f"score == {score!r}, must be a function that scores an item.")
         self.score = score
-        self.seed = seed
+        self.seed = whole_number("seed", seed, 0)
         self._async = is_async(score)
         self._arms = list(items)
         self._positions = {arm: i for i, arm in enumerate(self._arms)}
@@ -95,6 +100,15 @@ class PoolSource(Source):
     def seek(self, arm: Any, drawn: int) -> None:
         """Let the next item be number `drawn` of the arm's order."""
         self._drawn[position(self._positions, arm)] = drawn
+
+    def fingerprint(self) -> Fingerprint:
+        """Return the seed, and what the items are if they are text or numbers."""
+        parts: Fingerprint = {"items": sum(map(len, self._items)), "seed": self.seed}
+        if all(isinstance(item, _PLAIN) for pool in self._items for item in pool):
+            parts[CONTENT] = digest(
+                (arm, list(pool)) for arm, pool in zip(self._arms, self._items, strict=True)
+            )
+        return parts
 
 
 def _scores(score: Callable[[Any], Any], items: list[Any]) -> list[Any]:

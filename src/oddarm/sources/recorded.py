@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace as changed
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, RewardError
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.sources.base import Source, position
+from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 from oddarm.sources.simulated import streams, uniforms
 
 __all__ = ["RecordedSource"]
@@ -100,7 +102,8 @@ class RecordedSource(Source):
             if pool.size == 0:
                 raise ParameterError(f"arm {arm!r} has no rewards, must have >= 1: leave it out.")
         self.replace = replace
-        self.seed = seed
+        self.seed = whole_number("seed", seed, 0)
+        self._shuffle = shuffle
         self._arms = list(pools)
         self._positions = {arm: i for i, arm in enumerate(self._arms)}
         self._pools = list(pools.values())
@@ -142,6 +145,18 @@ class RecordedSource(Source):
         """Let the next reward be number `drawn` of the arm's order."""
         self._drawn[position(self._positions, arm)] = drawn
 
+    def fingerprint(self) -> Fingerprint:
+        """Return the seed, how rewards are drawn, and what was recorded of each arm."""
+        return {
+            "recorded": sum(pool.size for pool in self._pools),
+            "seed": self.seed,
+            "replace": self.replace,
+            "shuffle": self._shuffle,
+            CONTENT: digest(
+                (arm, pool.digest) for arm, pool in zip(self._arms, self._pools, strict=True)
+            ),
+        }
+
 
 class _Rewards:
     """The recorded rewards of an arm."""
@@ -153,7 +168,13 @@ class _Rewards:
     def at(self, index: NDArray[np.int64]) -> Floats:
         return self.values[index]
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells these rewards, in the order in which they were recorded, from others."""
+        return digest([self.values.tobytes()])
+
     def shuffled(self, rng: np.random.Generator) -> Floats:
+        _ = self.digest  # of the order that goes
         rng.shuffle(self.values)  # they are ours
         return self.values
 
@@ -164,6 +185,11 @@ class _Counted:
     def __init__(self, size: int, ones: int) -> None:
         self.size = size
         self.ones = ones
+
+    @property
+    def digest(self) -> str:
+        """What tells these rewards from others."""
+        return f"{self.ones} of {self.size}"
 
     def at(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         return index < self.ones

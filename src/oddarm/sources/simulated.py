@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, UnknownArmError
+from oddarm.groups import Means, float_means
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian, as_rewards
-from oddarm.sources.base import Source
+from oddarm.sources.base import Source, position
+from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = ["SimulatedArms", "streams", "uniforms"]
 
@@ -35,8 +38,6 @@ def _mix(z: Words) -> Words:
 
 def streams(seed: int, n: int) -> tuple[Words, Words]:
     """Return the start and the odd increment of each arm's stream."""
-    if seed < 0:
-        raise ParameterError(f"seed == {seed!r}, must be >= 0.")
     first, second = np.random.SeedSequence(seed).generate_state(2, np.uint64)
     with np.errstate(over="ignore"):
         steps = np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN
@@ -52,10 +53,11 @@ def uniforms(start: np.uint64, increment: np.uint64, first: int, count: int) -> 
 
 
 class SimulatedArms(Source):
-    """Arms with known means, for experiments; they are named 0, 1, 2 and so on.
+    """Arms with known means, for experiments.
 
     Args:
-        means: The mean of each arm.
+        means: The means, as a mapping from arm to mean, a pandas Series whose index names the
+            arms, or a sequence, whose arms are named 0, 1, 2 and so on.
         rewards: The reward model. 0/1 rewards are Bernoulli; bounded ones are uniform on the
             widest interval around the mean within the range; sub-Gaussian ones are normal with
             deviation σ.
@@ -73,7 +75,7 @@ class SimulatedArms(Source):
 
     def __init__(
         self,
-        means: ArrayLike,
+        means: Means,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         seed: int = 0,
         shape: Literal["bernoulli"] | None = None,
@@ -82,9 +84,9 @@ class SimulatedArms(Source):
         if shape not in (None, "bernoulli"):
             raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
         self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
-        self.means = np.array(means, dtype=np.float64)  # its own, as the kernels want it
-        if self.means.ndim != 1 or not np.isfinite(self.means).all():
-            raise ParameterError("means must be a flat sequence of finite numbers.")
+        names, self.means = float_means(means)
+        self._arms: Sequence[Any] = range(len(self.means)) if names is None else names
+        self._positions = None if names is None else {arm: i for i, arm in enumerate(names)}
         if self.rewards.pools is not None:
             raise ParameterError(
                 "finite pools with simulated arms, which are endless: drop pools from the rewards."
@@ -102,49 +104,60 @@ class SimulatedArms(Source):
                 f"[{low:g}, {high:g}]: "
                 "scale the means, or declare another range of rewards."
             )
-        self.seed = int(seed)
+        self.seed = whole_number("seed", seed, 0)
         self.starts, self.increments = streams(self.seed, len(self.means))
         self.drawn = np.zeros(len(self.means), dtype=np.int64)
 
     @property
-    def arms(self) -> range:
-        """The numbers of the arms."""
-        return range(len(self.means))
+    def arms(self) -> Sequence[Any]:
+        """The names of the arms."""
+        return self._arms
 
     @property
     def rewards(self) -> Rewards:
         """What a reward may be."""
         return self._rewards
 
-    def draw(self, arm: int, count: int = 1) -> Floats:
+    def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm."""
-        self._check(arm)
-        u = uniforms(self.starts[arm], self.increments[arm], int(self.drawn[arm]), count)
-        self.drawn[arm] += count
-        return self._shape(u, float(self.means[arm]))
+        i, count = self._position(arm), whole_number("count", count, 0)
+        u = uniforms(self.starts[i], self.increments[i], int(self.drawn[i]), count)
+        self.drawn[i] += count
+        return self._shape(u, float(self.means[i]))
 
-    def pool(self, arm: int, size: int) -> Floats:
+    def pool(self, arm: Any, size: int) -> Floats:
         """Return `size` rewards spread evenly over an arm's distribution, ascending or descending.
 
         Their mean is the arm's, as near as so many rewards allow.
         """
-        self._check(arm)
-        return self._shape((np.arange(size) + 0.5) / size, float(self.means[arm]))
+        mean = float(self.means[self._position(arm)])
+        return self._shape((np.arange(size) + 0.5) / size, mean)
 
-    def seek(self, arm: int, drawn: int) -> None:
+    def seek(self, arm: Any, drawn: int) -> None:
         """Let the next reward be number `drawn` of the arm's stream."""
-        self._check(arm)
-        self.drawn[arm] = drawn
+        self.drawn[self._position(arm)] = drawn
 
-    def _check(self, arm: int) -> None:
+    def fingerprint(self) -> Fingerprint:
+        """Return the seed and what the means are."""
+        return {
+            "seed": self.seed,
+            "rewards": self.rewards.to_dict(),
+            "zero_one": self.zero_one,
+            CONTENT: digest([self.means.tobytes()]),
+        }
+
+    def _position(self, arm: Any) -> int:
+        if self._positions is not None:
+            return position(self._positions, arm)
         try:
-            known = 0 <= operator.index(arm) < len(self.means)
+            number = operator.index(arm)
         except TypeError:
-            known = False
-        if not known:
+            number = -1
+        if not 0 <= number < len(self.means):
             raise UnknownArmError(
                 f"arm {arm!r}, must be a whole number from 0 to {len(self.means) - 1}."
             )
+        return number
 
     def _shape(self, u: Floats, mean: float) -> Floats:
         model = self.rewards

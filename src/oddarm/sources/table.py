@@ -13,6 +13,7 @@ from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
 from oddarm.sources.base import Job, Source, position
+from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
 from oddarm.sources.table_rows import Floats, ShuffledRows
 
@@ -64,6 +65,7 @@ class TableSource(Source):
         self._ahead: dict[int, Floats] = {}
         self._starts, self._increments = streams(seed, len(self._arms))
         self._seen = [0] * len(self._arms)
+        self._fingerprint: Fingerprint | None = None
 
     @property
     def arms(self) -> list[Hashable]:
@@ -100,6 +102,19 @@ class TableSource(Source):
         else:
             self._ahead.pop(index, None)
             self._drawn[index] = min(drawn, self._sizes[index])
+
+    def fingerprint(self) -> Fingerprint:
+        """Return what was taken from the table, how, and what tells its rows from others.
+
+        The name and the time of a file do not count: its rows do, in the order of the draws.
+        """
+        if self._fingerprint is None:
+            self._fingerprint = {
+                **self._open().fingerprint(),
+                "rewards": replaced(self._rewards, pools=None).to_dict(),
+                "replace": self.replace,
+            }
+        return self._fingerprint
 
     def close(self) -> None:
         """Let go of files and connections; nothing can be drawn afterwards."""
@@ -143,11 +158,14 @@ class TableSource(Source):
 
     def _read_on(self, arm: int, first: int, known: Floats, count: int) -> Floats:
         """Return the rows from `first` on, `count` of them or a block more than are known."""
-        if self.table is None:
-            raise SourceError(f"{self.name} is closed: open it again with oddarm.open_table.")
         start = first + len(known)
         end = min(max(first + count, start + self._block), self._sizes[arm])
-        return np.concatenate([known, self.table.read(arm, start, end - start)])
+        return np.concatenate([known, self._open().read(arm, start, end - start)])
+
+    def _open(self) -> ShuffledRows:
+        if self.table is None:
+            raise SourceError(f"{self.name} is closed: open it again with oddarm.open_table.")
+        return self.table
 
     def _model(
         self, rows: ShuffledRows, rewards: str | Sequence[float] | Rewards | None

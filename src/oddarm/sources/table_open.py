@@ -9,15 +9,11 @@ from typing import Any, Literal
 
 from oddarm.checks import whole_number
 from oddarm.errors import ParameterError, SourceError
+from oddarm.postgres_url import is_postgres
 from oddarm.rewards import Rewards
 from oddarm.sources.table import TableSource
-from oddarm.sources.table_duckdb import (
-    DATABASES,
-    READERS,
-    open_database,
-    open_file,
-    open_frame,
-)
+from oddarm.sources.table_duckdb import open_database, open_file, open_frame
+from oddarm.sources.table_files import DATABASES, check_file, reader_of
 from oddarm.sources.table_frames import as_arrow
 from oddarm.sources.table_postgres import open_postgres
 from oddarm.sources.table_rows import Pick, ShuffledRows
@@ -35,6 +31,7 @@ def open_table(
     query: str | None = None,
     rewards: str | Sequence[float] | Rewards | None = None,
     bad_rows: Literal["error", "skip"] = "error",
+    encoding: str | None = None,
     replace: bool = False,
     seed: int = 0,
 ) -> TableSource:
@@ -52,6 +49,7 @@ def open_table(
             the range of the rewards in the table.
         bad_rows: "error" for an error that names the first row whose arm or reward is missing or
             whose reward is no finite number; "skip" to leave such rows out and count them.
+        encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
         replace: Draw with replacement, endlessly; otherwise each row comes once.
         seed: Decides the random order.
 
@@ -67,9 +65,13 @@ def open_table(
     columns = (arm,) if isinstance(arm, str) else tuple(arm)
     if not columns:
         raise ParameterError("arm names no column, must name one or more.")
+    if "" in columns or len(set(columns)) < len(columns):
+        raise ParameterError(
+            f"arm == {arm!r}, must name columns, each once: drop what is too many."
+        )
     seed = whole_number("seed", seed, least=0)
-    pick = Pick(columns, reward, where, bad_rows == "skip", seed)
-    rows = _rows(data, table, query, pick)
+    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
+    rows = _rows(data, pick, encoding)
     try:
         return TableSource(rows, rewards, replace=replace, seed=seed)
     except BaseException:
@@ -77,27 +79,32 @@ def open_table(
         raise
 
 
-def _rows(data: Any, table: str | None, query: str | None, pick: Pick) -> ShuffledRows:
-    if table is not None and query is not None:
+def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
+    if pick.table is not None and pick.query is not None:
         raise ParameterError("table and query, must be one of them: drop the other.")
-    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")):
-        return open_postgres(data, table, query, pick)
+    address = data if isinstance(data, str) and ("://" in data or is_postgres(data)) else None
+    if encoding is not None and (address or not isinstance(data, str | os.PathLike)):
+        raise ParameterError("encoding with data that is not a CSV or TSV file: drop it.")
+    if address is not None:
+        if not is_postgres(address):
+            scheme = address.split("://")[0]
+            raise SourceError(
+                f"data is a {scheme}:// address, must be a file or a postgresql:// URL: "
+                "fetch or export it to a file first."
+            )
+        return open_postgres(address, pick)
     path = Path(data) if isinstance(data, str | os.PathLike) else None
-    if path is not None and not path.is_file():
-        raise SourceError(f"{path} is no file: check the path.")
-    if path is not None and path.suffix.lower() in DATABASES:
-        return open_database(path, table, query, pick)
-    if table is not None or query is not None:
+    reader = None if path is None else reader_of(path)
+    if path is not None and reader in DATABASES:
+        check_file(path, reader, encoding)
+        return open_database(path, pick)
+    if pick.table is not None or pick.query is not None:
+        given = "table" if pick.query is None else "query"
         raise ParameterError(
-            f"{'table' if query is None else 'query'} with data that is neither a DuckDB file nor "
-            "a postgresql:// URL: drop it, and choose rows with where."
+            f"{given} with data that is neither a DuckDB file nor a postgresql:// URL: "
+            "drop it, and choose rows with where."
         )
-    if path is None:
+    if path is None or reader is None:
         return open_frame(as_arrow(data), pick)
-    suffix = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-    if suffix.lower() not in READERS:
-        raise SourceError(
-            f"{path} ends with {path.suffix!r}, must end with one of "
-            f"{', '.join((*READERS, *DATABASES))}: rename or convert it."
-        )
-    return open_file(path, suffix.lower(), pick)
+    check_file(path, reader, encoding)
+    return open_file(path, reader, pick, encoding)

@@ -1,7 +1,9 @@
 """Tables and queries of a PostgreSQL database, shuffled by the server into a temporary table.
 
 It takes the right to SELECT the data and to make temporary tables in the database. The data is read
-in one read-only transaction, and only the rows that a search asks for leave the server.
+in one read-only transaction, and only the rows that a search asks for leave the server. SQL of the
+user runs in that transaction alone, each time as a part of one statement: by the extended protocol
+of PostgreSQL, which takes no second one.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from oddarm.errors import MissingExtraError, ParameterError, SourceError
-from oddarm.sources.table_rows import Floats, Pick, ShuffledRows, identifier, sentence
+from oddarm.postgres_url import PostgresURL
+from oddarm.sources.table_rows import Floats, Pick, ShuffledRows, identifier, refuse_query, sentence
 
 __all__ = ["PostgresRows", "open_postgres"]
 
@@ -35,7 +38,6 @@ class PostgresRows(ShuffledRows):
         super().__init__(name, pick)
         self._psycopg = import_module("psycopg")
         self._connection = connection
-        self._execute = connection.execute
         self._data = data
         try:
             self._make()
@@ -57,12 +59,38 @@ class PostgresRows(ShuffledRows):
                 f"the connection to {self.name} failed ({sentence(error)}): open the table again."
             ) from None
 
+    def digest(self) -> str:
+        """Return the hashes of all rewards and their places, combined."""
+        [(combined,)] = self._sql(
+            "SELECT sum(hashint8extended(position, hashfloat8extended(reward, arm))) "
+            "FROM pg_temp.oddarm_rows"
+        )
+        return str(combined)
+
     def close(self) -> None:
         """Close the connection; the server then drops the temporary table."""
         self._connection.close()
 
     def _make(self) -> None:
         """Read the data and fill the temporary table."""
+        self._sql(
+            "CREATE TEMP TABLE oddarm_rows "
+            "(arm integer NOT NULL, position bigint NOT NULL, reward double precision NOT NULL)"
+        )
+        with self._connection.transaction():
+            # One snapshot for all that follows; nothing but temporary tables can be written, and
+            # no statement can change that once the first query has run.
+            self._sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            self._sql("SELECT 1")
+            picked, good = self._picked()
+            self._refuse_bad_rows(picked, good)
+            self._group(picked, good)
+            self._shuffle(picked, good)
+        self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
+        self._sql("ANALYZE pg_temp.oddarm_rows")
+
+    def _picked(self) -> tuple[str, str]:
+        """Return the rows picked and the condition that they are good, as SQL."""
         reward, number = self._reward()
         arms = ", ".join(
             f"{identifier(column)} AS {key}"
@@ -74,32 +102,29 @@ class PostgresRows(ShuffledRows):
         )
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
         good = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
-        self._sql(
-            "CREATE TEMP TABLE oddarm_rows "
-            "(arm integer NOT NULL, position bigint NOT NULL, reward double precision NOT NULL)"
-        )
-        with self._connection.transaction():
-            # One snapshot for all that follows; nothing but temporary tables can be written.
-            self._sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            self._refuse_bad_rows(picked, good)
-            self._group(picked, good)
-            self._shuffle(picked, good)
-        self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
-        self._sql("ANALYZE pg_temp.oddarm_rows")
+        return picked, good
 
     def _reward(self) -> tuple[str, str]:
         """Return the reward as SQL: as it is and as a number."""
+        error = self._psycopg.Error
+        if self.pick.query is not None:
+            try:
+                self._check_statement(self.pick.query)
+            except error as reason:
+                refuse_query(self.pick.query, reason)
         described = self._sql(f"SELECT * FROM {self._data} LIMIT 0").description
         columns = [column.name for column in described]
         self._check_columns(columns)
-        error = self._psycopg.Error
         if self.pick.where:
             try:
+                self._check_expression(self.pick.where)
                 self._execute(f"SELECT 1 FROM {self._data} WHERE {self.pick.condition} LIMIT 0")
             except error as reason:
                 self._refuse_where(columns, reason)
         reward = self.pick.expression(columns)
         try:
+            if self.pick.reward not in columns:
+                self._check_expression(self.pick.reward)
             cursor = self._execute(f"SELECT {reward} FROM {self._data} LIMIT 0")
         except error as reason:
             self._refuse_reward(columns, reason)
@@ -147,6 +172,24 @@ class PostgresRows(ShuffledRows):
             "AS drawn"
         )
 
+    def _check_expression(self, sql: str) -> None:
+        """Raise an error of psycopg's unless this is one expression, closed in itself.
+
+        Standing alone, it closes no parenthesis that it has not opened; in parentheses, it is no
+        more than an expression.
+        """
+        self._check_statement(f"SELECT {sql}\nFROM {self._data}")
+        self._check_statement(f"SELECT ({sql}\n) FROM {self._data}")
+
+    def _check_statement(self, sql: str) -> None:
+        """Raise an error of psycopg's unless this is one statement on data; it is not run."""
+        self._execute(f"PREPARE oddarm_check AS {sql}")
+        self._execute("DEALLOCATE oddarm_check")
+
+    def _execute(self, query: str) -> Any:
+        """Return a cursor of one statement; the server refuses more, as it is prepared."""
+        return self._connection.execute(query, prepare=True)
+
     def _sql(self, query: str) -> Any:
         """Return a cursor of a query; what the server refuses is an error of ours."""
         errors = self._psycopg.errors
@@ -161,34 +204,36 @@ class PostgresRows(ShuffledRows):
         raise SourceError(f"{self.name} cannot be read ({sentence(reason)}): {remedy}.") from None
 
 
-def open_postgres(url: str, table: str | None, query: str | None, pick: Pick) -> PostgresRows:
+def open_postgres(url: str, pick: Pick) -> PostgresRows:
     """Return the shuffled rows of a table or query of a PostgreSQL database."""
     try:
         psycopg: Any = import_module("psycopg")
     except ImportError:
         raise MissingExtraError("psycopg", "postgres", "sampling a PostgreSQL table") from None
+    address = PostgresURL.parse(url)
     try:
         options = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error as error:
         raise ParameterError(
-            f"data is no PostgreSQL URL ({sentence(error)}), "
-            "must be such as postgresql://user@host/database."
+            f"{address.shown} has options that PostgreSQL does not know "
+            f"({sentence(address.reason(error))}): check what is behind the question mark."
         ) from None
     options.setdefault("connect_timeout", _SECONDS_TO_CONNECT)
     # Not the URL: it may hold a password.
     database = f"database {options.get('dbname', 'by default')!r}"
-    if query is not None:
-        name, data = f"the query on {database}", f"({query.strip().rstrip(';')}\n) AS data"
-    elif table is not None:
-        name = f"table {table!r} of {database}"
-        data = f"{'.'.join(map(identifier, table.split('.')))} AS data"
+    if pick.query is not None:
+        data = f"({pick.query.strip().rstrip(';')}\n) AS data"
+        name = f"the query on {database}"
+    elif pick.table is not None:
+        data = f"{'.'.join(map(identifier, pick.table.split('.')))} AS data"
+        name = f"table {pick.table!r} of {database}"
     else:
         raise ParameterError(f"{database} with neither table nor query: pass one of them.")
     try:
         connection = psycopg.connect(**options, autocommit=True)
     except psycopg.Error as error:
         raise SourceError(
-            f"{database} cannot be reached ({sentence(error)}): "
+            f"{database} cannot be reached ({sentence(address.reason(error))}): "
             "check the URL, the password, and that the server is running."
         ) from None
     return PostgresRows(name, pick, connection, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.errors import SourceError
+from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
-__all__ = ["Floats", "Pick", "ShuffledRows", "arm_name", "identifier"]
+__all__ = ["Floats", "Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "sentence"]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +29,8 @@ class Pick:
         where: An SQL condition on the rows, if not all are wanted.
         skip: Whether bad rows are left out and counted, instead of being an error.
         seed: Decides the random order.
+        table: The table of a database.
+        query: An SQL query on a database, in place of a table.
     """
 
     arm: tuple[str, ...]
@@ -34,6 +38,8 @@ class Pick:
     where: str | None = None
     skip: bool = False
     seed: int = 0
+    table: str | None = None
+    query: str | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -77,14 +83,33 @@ class ShuffledRows(ABC):
         self.name = name
         self.pick = pick
         self.skipped = 0
+        self._csv = False
 
     @abstractmethod
     def read(self, arm: int, first: int, count: int) -> Floats:
         """Return rewards `first` to `first + count - 1` of the arm with that index."""
 
     @abstractmethod
+    def digest(self) -> str:
+        """Return what tells the rewards, in the order in which they are read, from others."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""
+
+    def fingerprint(self) -> Fingerprint:
+        """Return what was taken from the table, and what tells its rows from others."""
+        pick = self.pick
+        return {
+            "table": pick.table,
+            "query": pick.query,
+            "arm": list(pick.arm),
+            "reward": pick.reward,
+            "where": pick.where,
+            "rows": sum(self.sizes),
+            "seed": pick.seed,
+            CONTENT: digest([self.arms, self.sizes, self.digest()]),
+        }
 
     def _keep_groups(self, groups: Sequence[Sequence[Any]]) -> None:
         """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1)."""
@@ -118,14 +143,14 @@ class ShuffledRows(ABC):
             if column not in columns:
                 raise SourceError(
                     f"{self.name} has no column {column!r}: "
-                    f"name the arm by one of {_listed(columns)}."
+                    f"name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
                 )
 
     def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
             f"reward == {self.pick.reward!r} is no column of {self.name} and no SQL expression "
             f"({sentence(reason)}): name one of {_listed(columns)}, or write an "
-            "expression of them, such as x > 15."
+            f"expression of them, such as x > 15{self._header_remedy(columns)}."
         ) from None
 
     def _refuse_where(self, columns: Sequence[str], reason: object) -> NoReturn:
@@ -142,6 +167,7 @@ class ShuffledRows(ABC):
 
     def _refuse_row(self, place: str, arms: Sequence[Any], reward: Any) -> NoReturn:
         """Raise the error about the first bad row."""
+        remedy = ""
         missing = [c for c, v in zip(self.pick.arm, arms, strict=True) if v is None]
         if missing:
             reason = f"arm column {missing[0]!r} is empty, must name an arm"
@@ -149,14 +175,40 @@ class ShuffledRows(ABC):
             reason = f"reward {self.pick.reward!r} is empty, must be a number"
         else:
             reason = f"reward {self.pick.reward!r} is {reward!r}, must be a finite number"
-        self._refuse_rows(f"{place}: {reason}")
+            remedy = self._comma_remedy(reward)
+        self._refuse_rows(f"{place}: {reason}", remedy)
 
-    def _refuse_rows(self, what: str) -> NoReturn:
+    def _refuse_rows(self, what: str, remedy: str = "") -> NoReturn:
         more = f" (the first of {self.skipped:,} bad rows)" if self.skipped > 1 else ""
         raise SourceError(
-            f"{self.name} {what}{more}: correct it, or leave bad rows out and count them with "
-            "bad_rows='skip' (--skip-bad-rows)."
+            f"{self.name} {what}{more}: {remedy or 'correct it'}, or leave bad rows out and count "
+            "them with bad_rows='skip' (--skip-bad-rows)."
         )
+
+    def _header_remedy(self, columns: Sequence[str]) -> str:
+        """Return what else a CSV file may lack whose columns have other names."""
+        if not self._csv:
+            return ""
+        if len(columns) == 1:
+            return "; columns must be separated by commas, semicolons, tabs or |"
+        return "; the first line of the file must name its columns"
+
+    def _comma_remedy(self, value: object) -> str:
+        """Return how to write a reward whose numbers have commas in them; empty if none has."""
+        column = self.pick.reward if self.pick.reward.isidentifier() else f"({self.pick.reward})"
+        if re.fullmatch(r"\s*[-+]?\d{1,3}(,\d{3})+\.\d*\s*", str(value)):
+            return f"for numbers with commas, write reward=\"replace({column}, ',', '')\""
+        if re.fullmatch(r"\s*[-+]?\d*,\d+\s*", str(value)):
+            return f"for a decimal comma, write reward=\"replace({column}, ',', '.')\""
+        return ""
+
+
+def refuse_query(query: str, reason: object) -> NoReturn:
+    """Raise the error about a query that is not one SELECT statement."""
+    raise SourceError(
+        f"query == {query!r} is not one SELECT statement ({sentence(reason)}): "
+        "write a single SELECT, VALUES or FROM, which only reads."
+    ) from None
 
 
 def identifier(name: str) -> str:

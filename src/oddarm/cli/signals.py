@@ -1,0 +1,46 @@
+"""Commands that SIGTERM ends like Ctrl-C, with an exit code that says which of them it was."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from functools import wraps
+from types import FrameType
+from typing import Any
+
+import typer
+
+__all__ = ["INTERRUPTED", "TERMINATED", "ended_by_signals"]
+
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+
+
+def ended_by_signals(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with SIGTERM as another Ctrl-C, unless it is handled already."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        struck = False
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            nonlocal struck
+            struck = True
+            signal.default_int_handler(number, frame)
+
+        before = signal.getsignal(signal.SIGTERM)
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, stop)
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise typer.Exit(TERMINATED if struck else INTERRUPTED) from None
+        except typer.Exit as end:
+            if struck and end.exit_code == INTERRUPTED:
+                raise typer.Exit(TERMINATED) from None
+            raise
+        finally:
+            if before is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, before)
+
+    return run

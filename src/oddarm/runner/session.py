@@ -1,0 +1,93 @@
+"""What surrounds the pulls of one search: signals, progress, callbacks and saving."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from oddarm.runner.interrupts import Interrupts
+from oddarm.runner.queue import PullQueue
+from oddarm.search import Search
+
+__all__ = ["Session"]
+
+SECONDS = 3.0
+"""The least time between two savings while the search runs."""
+SHARE = 0.05
+"""The most of the time that those savings may take."""
+
+
+class Session:
+    """A block in which a search is driven; however it ends, the search is given back and saved.
+
+    Args:
+        queue: The pulls of the search.
+        callbacks: Called with the search when rewards have been told.
+        progress: Whether to show progress on a terminal.
+        path: Where to save the search, if anywhere.
+
+    Attributes:
+        interrupts: Holds signals back but for `with session.interrupts:`.
+    """
+
+    def __init__(
+        self,
+        queue: PullQueue,
+        callbacks: Sequence[Callable[[Search], object]],
+        progress: bool,
+        path: str | Path | None,
+    ) -> None:
+        self.queue = queue
+        self.interrupts = Interrupts()
+        self._watchers = list(callbacks)
+        self._progress = progress
+        self._path = path
+        self._next_save = 0.0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._save()  # what cannot be saved fails now, before it has cost anything
+        if self._progress:
+            from oddarm.progress import SearchProgress
+
+            self._watchers.append(self._stack.enter_context(SearchProgress()))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.queue.give_back()
+        try:
+            self._stack.close()
+        finally:
+            self._save()
+
+    def told(self) -> None:
+        """Take note that rewards may have been told: call the callbacks, save now and then."""
+        if not self.queue.pending:
+            with self.interrupts:
+                for watcher in self._watchers:
+                    watcher(self.queue.search)
+        if self._path is not None and time.monotonic() >= self._next_save:
+            try:
+                self._save()
+            except OSError as error:  # the search is worth more; there will be another try
+                warnings.warn(f"the search could not be saved ({error})", stacklevel=2)
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        begun = time.monotonic()
+        try:
+            self.queue.search.save(self._path, self.queue.untold())
+        finally:
+            ended = time.monotonic()
+            self._next_save = ended + max(SECONDS, (ended - begun) / SHARE)

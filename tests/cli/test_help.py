@@ -1,0 +1,97 @@
+"""What the help of the commands says is what the code does."""
+
+import inspect
+import re
+from typing import get_args
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import oddarm
+from oddarm import planning
+from oddarm.bounds import BoundKind
+from oddarm.cli.app import app
+from oddarm.cli.options import DEFAULT_STRATEGY, PLOTS
+from oddarm.problem import DEFAULT_RHO
+from oddarm.rewards import as_rewards
+from oddarm.sources.table_files import ENCODINGS
+from oddarm.strategies import STRATEGIES, Until
+
+COMMANDS = typer.main.get_command(app).commands
+OPTIONS = {
+    (command, option.opts[0]): option
+    for command, made in COMMANDS.items()
+    for option in made.params
+    if option.param_type_name == "option"
+}
+SEARCH = inspect.signature(oddarm.Search).parameters
+
+
+def having(name):
+    """The commands that have an option of that name."""
+    return [command for command, option in OPTIONS if option == name]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("--until", get_args(Until)), ("--bound", get_args(BoundKind)), ("--encoding", ENCODINGS)],
+)
+def test_listed_values(name, values):
+    """The values that an option lists and takes are those of the code."""
+    assert having(name)
+    for command in having(name):
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+        listed = re.search(rf"{name}\s+[<\[]([a-z0-9|-]+)[>\]]", shown)
+        assert listed is not None, shown
+        assert tuple(listed[1].split("|")) == tuple(values)
+
+
+@pytest.mark.parametrize("name", ["--epsilon", "--bound", "--seed"])
+def test_defaults_of_a_search(name):
+    """Defaults that the command line shares with Search are the same there."""
+    for command in having(name):
+        shown = OPTIONS[command, name].default
+        assert shown in (None, SEARCH[name.removeprefix("--")].default)
+
+
+def test_defaults_in_words():
+    """Defaults that the help says in words are those of the code."""
+    assert SEARCH["strategy"].default == DEFAULT_STRATEGY
+    for command in having("--rho"):
+        assert f"[default: {DEFAULT_RHO:g}]" in OPTIONS[command, "--rho"].help
+    assert f"[default: {SEARCH['epsilon'].default}," in OPTIONS["simulate", "--epsilon"].help
+    caps = [int(n.replace(",", "")) for n in re.findall(r"[\d,]{5,}\d", OPTIONS["plan", "--max-pulls"].help)]  # noqa: E501  # fmt: skip
+    assert caps == [planning.CAP, planning.SLOW_CAP]
+    for command in having("--plot"):
+        assert tuple(re.findall(r"\.[a-z]{3,4}", OPTIONS[command, "--plot"].help)) == PLOTS
+
+
+def test_planned_strategies_are_named():
+    """The strategies that a plan has by default are those that its help names."""
+    words = OPTIONS["plan", "--strategy"].help.split("[default: ")[1]
+    named = [word for word in re.findall(r"[a-z-]+", words) if word in STRATEGIES]
+    assert named == planning.planned_strategies(as_rewards("bernoulli"))
+    assert planning.planned_strategies(as_rewards((0, 2))) == named[:-1]
+
+
+def test_until_is_found_by_default(tmp_path):
+    """A search of a table stops when a group is found, if the strategy can, as the help says."""
+    table = {"arm": list("abcd") * 9, "r": [0, 0, 0, 1] * 9}
+    path = tmp_path / "t.csv"
+    path.write_text("arm,r\n" + "".join(f"{a},{r}\n" for a, r in zip(*table.values(), strict=True)))
+    for options, until in (
+        ([], "found"),
+        (["--strategy", "rr"], "ranked"),
+        (["--replace", "--max-pulls", "9"], "ranked"),
+    ):
+        state = tmp_path / "state.json"
+        arguments = [str(path), "--arm", "arm", "--reward", "r", "--max-outliers", "1", *options]
+        with pytest.raises(SystemExit):
+            typer.main.get_command(app)(["find", *arguments, "--save", str(state)])
+        assert oddarm.Search.load(state).until == until
+
+
+def test_every_option_has_help():
+    """No option is left without a word."""
+    assert [key for key, option in OPTIONS.items() if not option.help] == []
