@@ -8,12 +8,28 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+LIMITED = """
+import resource, runpy, sys
+most = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+runpy.run_module("oddarm", run_name="__main__")
+"""
+
 
 @contextlib.contextmanager
-def serving(*arguments: Any, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `oddarm serve`, on a free port unless one is named; give the process and its URL."""
+def serving(
+    *arguments: Any, port: int = 0, descriptors: int | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `oddarm serve` and give the process and its URL.
+
+    Args:
+        arguments: What follows `serve`.
+        port: The port; 0 for a free one.
+        descriptors: How many files and connections the process may have open.
+    """
+    program = ["-m", "oddarm"] if descriptors is None else ["-c", LIMITED, str(descriptors)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "oddarm", "serve", "--port", str(port), *map(str, arguments)],
+        [sys.executable, *program, "serve", "--port", str(port), *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

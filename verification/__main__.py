@@ -6,7 +6,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from verification import adaptive, coverage, faults, gold, memory, rivals
+from verification import (
+    adaptive,
+    coverage,
+    delays,
+    faults,
+    gold,
+    interrupts,
+    memory,
+    rivals,
+    states,
+)
 from verification.report import Check
 
 CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
@@ -15,7 +25,10 @@ CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "memory": memory.checks,
+    "states": states.checks,
     "faults": faults.checks,
+    "delays": delays.checks,
+    "interrupts": interrupts.checks,
 }
 
 

@@ -9,7 +9,6 @@ answer of a search in memory that was asked and told the same.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import random
@@ -331,21 +330,49 @@ def _problems(storage: str, name: str, strategy: str, told: dict[str, float]) ->
 
 
 def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
-    """Return the answer of a search in memory that is asked and told what the study was."""
+    """Return the answer of a search in memory that is asked and told what the study was.
+
+    The rewards of an arm count in the order asked for: each waits for those before it.
+    """
     database = open_database(storage)
     with database.transaction() as connection:
         events = connection.execute(
-            "SELECT kind, body FROM oddarm_events WHERE study = "
+            "SELECT seq, kind, body FROM oddarm_events WHERE study = "
             "(SELECT id FROM oddarm_studies WHERE name = ?) ORDER BY seq",
             (name,),
         ).fetchall()
     database.close()
     search = oddarm.Search(ARMS, strategy, max_outliers=1)
-    for kind, text in events:
+    lines: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(ARMS))}
+    told: dict[tuple[int, int], float] = {}
+    again = 0
+    for seq, kind, text in events:
         body = json.loads(text)
-        if kind == "ask" and body["limit"] != 0:
-            search.ask(body["limit"])
-        elif kind == "tell":
-            arms, rewards, _ = zip(*body, strict=True)
-            search.tell_indices([*itertools.chain(*arms)], [*itertools.chain(*rewards)])
+        if kind == "ask":
+            if body["limit"] != 0:
+                search.ask(body["limit"])
+            for position, arm in enumerate(body["arms"]):
+                lines[arm].append((seq, position))
+            again += len(_places(body.get("again", [])))
+            continue
+        counted: list[tuple[int, float]] = []
+        for arms, rewards, pulls in body:
+            for arm, x, place in zip(arms, rewards, _places(pulls), strict=True):
+                told[place] = x
+                while lines[arm] and lines[arm][0] in told:
+                    counted.append((arm, told[lines[arm].pop(0)]))
+        if counted:
+            search.tell_indices(*zip(*counted, strict=True))
+    if again:
+        with oddarm.open_study(storage, name) as study:
+            search.supposes = study.search().supposes
     return search.result()
+
+
+def _places(pulls: list[list[Any]]) -> list[tuple[int, int]]:
+    """Return the ask and the position of each pull that the log lists."""
+    found = []
+    for ask, *rest in pulls:
+        positions = rest[0] if len(rest) == 1 else range(rest[0], rest[0] + rest[1])
+        found += [(ask, position) for position in positions]
+    return found

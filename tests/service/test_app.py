@@ -107,6 +107,39 @@ def test_set_aside(demo):
     refused(demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": ""}), 422, "reason")
 
 
+def test_rewards_that_wait(demo):
+    """A reward waits for the earlier pulls of its arm, until they are told or given up."""
+    pulls = [pull for _ in range(2) for pull in ask(demo, 4)]
+    by_arm = {}
+    for pull in pulls:
+        by_arm.setdefault(pull["arm"], []).append(pull)
+    first, second = by_arm["ams"]
+    assert tell(demo, [second]).json() == {"told": 1}
+    row = demo.get("/studies/demo").json()
+    assert (row["pulls"], row["waiting"]) == (0, 1)
+    assert demo.get("/studies/demo/view").json()["waiting"] == 1
+    body = {"pulls": [first["id"]]}
+    assert demo.post("/studies/demo/give-up", json=body).json() == {"given_up": 1}
+    assert demo.post("/studies/demo/give-up", json=body).json() == {"given_up": 0}
+    row = demo.get("/studies/demo").json()
+    assert (row["pulls"], row["waiting"]) == (1, 0)
+    assert "1 pull was given up" in demo.get("/studies/demo/result").json()["summary"]
+    refused(demo.post("/studies/demo/give-up", json={"pulls": ["x"]}), 404, "never handed out")
+
+
+def test_what_an_expired_pull_counts_as(http):
+    """A study may say what a pull counts as that is not told in time; it must be a reward."""
+    body = {"name": "late", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1}
+    refused(http.post("/studies", json={**body, "expired_reward": 2}), 422, "must be 0 or 1")
+    assert http.post("/studies", json={**body, "expired_reward": 1}).status_code == 201
+    asked = {"limit": 4, "lease_seconds": 1e-6}
+    pulls = http.post("/studies/late/ask", json=asked).json()["pulls"]
+    tells = [{"pull": pull["id"], "reward": 0} for pull in pulls]
+    assert http.post("/studies/late/tell", json={"tells": tells}).json() == {"told": 0}
+    result = http.get("/studies/late/result").json()
+    assert [row["mean"] for row in result["arms"]] == [1.0] * 4
+
+
 def test_a_view_is_made_once_for_each_change(demo, monkeypatch):
     """Watchers of a study that does not change are given the view made for the first of them."""
     made, make = [], studies_module.view_json
@@ -141,7 +174,7 @@ def test_a_study_made_anew_by_another_process(demo, storage):
     ask(demo)
     with open_study(storage, "demo") as study:
         study.delete()
-    refused(demo.post("/studies/demo/ask", json={}), 404, "study 'demo' is not in")
+    refused(demo.post("/studies/demo/ask", json={}), 404, "study 'demo' is not there")
     create_study(storage, "demo", 30).close()
     assert len(ask(demo, 30)) == 30
 
@@ -188,7 +221,7 @@ def test_a_long_export_comes_in_few_pieces(demo):
         ("POST", "/studies", {"name": "x", "arms": 20, "colour": "red"}, 422, "body.colour"),
         ("POST", "/studies", {"name": "x", "arms": 10**9}, 422, "less than or equal to 5000"),
         ("POST", "/studies", {"name": "x", "arms": ["a", "b", "\ud800"]}, 422, ""),
-        ("POST", "/studies/other/ask", {}, 404, "study 'other' is not in"),
+        ("POST", "/studies/other/ask", {}, 404, "study 'other' is not there"),
         ("POST", "/studies/demo/ask", {"limit": 0}, 422, "body.limit"),
         ("POST", "/studies/demo/ask", {"limit": 10**6}, 422, "body.limit"),
         ("POST", "/studies/demo/ask", {"lease_seconds": -1}, 422, "body.lease_seconds"),
@@ -425,7 +458,7 @@ def test_requests_that_wait_share_a_transaction(storage):
     outcomes, info = asyncio.run(run())
     (bad,) = [outcome for outcome in outcomes if outcome != 1]
     assert "reward 5.0, must be 0 or 1" in str(bad)
-    assert info.pulls == 39
+    assert (info.pulls, info.waiting) == (31, 8), "later rewards of its arm wait for the bad one"
     assert info.revision <= 3
 
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 from oddarm import create_study, open_study
 from oddarm.cli.studies import table
-from oddarm.errors import MissingExtraError, OddarmError, ServiceError
+from oddarm.errors import MissingExtraError, OddarmError, ParameterError, ServiceError
 from oddarm.service import Client, server
 from oddarm.store import StudyInfo
 from serving import serving
@@ -46,6 +47,8 @@ def test_a_session(storage):
         assert client.ask("demo") == ([], "paused")
         client.resume("demo")
         assert client.tell_arm("demo", "ams", [0, 0], key="before") == 2
+        (lost,), _ = client.ask("demo")
+        assert client.give_up("demo", [lost.id]) == 1
         client.work("demo", lambda arm: arm == "gru", limit=50)
         assert client.result("demo")["outliers"] == ["gru"]
         assert [row["name"] for row in client.studies()] == ["demo"]
@@ -55,12 +58,28 @@ def test_a_session(storage):
         assert json.loads(lines[0])["pull"] == "before"
         assert next(client.export("demo", "csv")) == "seq,at,pull,arm,reward\n"
         client.delete("demo")
-        with pytest.raises(ServiceError, match="study 'demo' is not in") as caught:
+        with pytest.raises(ServiceError, match="study 'demo' is not there") as caught:
             client.info("demo")
         assert caught.value.status == 404
     with pytest.raises(ServiceError, match="does not answer") as caught:
         client.studies()
     assert caught.value.status is None
+
+
+def test_a_worker_whose_pull_fails(storage):
+    """The error ends the work; the rewards drawn before it count."""
+
+    def probe(arm):
+        if arm == "gru":
+            raise TimeoutError("no answer")
+        return 0
+
+    with serving("--storage", storage) as (_, url):
+        client = Client(url)
+        client.create("demo", ARMS, strategy="gold", max_outliers=1)
+        with pytest.raises(TimeoutError):
+            client.work("demo", probe, limit=4)
+        assert client.info("demo")["pulls"] == 3
 
 
 def test_it_stops_when_asked(storage):
@@ -85,6 +104,7 @@ def test_a_token_file(storage, tmp_path):
     """With a token file, whoever has the token is served."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
+    file.chmod(0o600)
     with serving("--storage", storage, "--token-file", file, "--host", "0.0.0.0") as (_, shown):
         url = shown.replace("0.0.0.0", "127.0.0.1")
         with pytest.raises(ServiceError, match="there is no token"):
@@ -98,6 +118,9 @@ def test_mistakes_get_a_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     Path("short").write_text("abc")
+    Path("short").chmod(0o600)
+    Path("open to all").write_text("0123456789abcdef")
+    Path("open to all").chmod(0o604)
     create_study("s.db", "demo", ARMS, max_outliers=1).close()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -105,13 +128,17 @@ def test_mistakes_get_a_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
             ("serve --host 0.0.0.0", "pass a token file, or listen on 127.0.0.1"),
             ("serve --token-file short", "has 3 characters, must be 16 or more"),
             ("serve --token-file nowhere", "nowhere: No such file"),
+            (
+                "serve --token-file 'open to all'",
+                "(mode 0604), must be for its owner alone: run  chmod 600 'open to all'",
+            ),
             ("serve --port 0 --storage no/folder.db", "cannot be used"),
             ("serve --port 0 --storage mysql://x", "must be sqlite:///path"),
             (f"serve --port {port}", f"127.0.0.1:{port} cannot be listened on"),
             ("studies --storage nothing.db", "nothing.db is not there"),
             ("watch other --storage s.db", "study 'other' is not in"),
         ]:
-            monkeypatch.setattr(sys, "argv", ["oddarm", *line.split()])
+            monkeypatch.setattr(sys, "argv", ["oddarm", *shlex.split(line)])
             with pytest.raises(SystemExit) as stop:
                 run()
             assert stop.value.code == 2, line
@@ -141,7 +168,8 @@ def test_studies(storage):
 
 def test_studies_in_a_narrow_terminal():
     """What does not fit is left out, and long names are shortened; elsewhere all is shown."""
-    rest = {"arms": 2000, "pulls": 1_234_567, "revision": 1, "created": 0.0, "updated": 0.0}
+    rest = {"arms": 2000, "pulls": 1_234_567, "waiting": 0, "revision": 1}
+    rest |= {"created": 0.0, "updated": 0.0}
     state = {"status": "running", "verdict": "running", "strategy": "adaptive"}
     found = [StudyInfo(name=name, **state, **rest) for name in ("demo", "x" * 100)]
     for width in (10, 20, 40, 80, 200):
@@ -153,6 +181,15 @@ def test_studies_in_a_narrow_terminal():
     assert table(found, None).count("x" * 100) == 1
 
 
+@pytest.fixture
+def interrupts():
+    """Processes that are started take SIGINT, even if these tests run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_watch_interrupted(storage):
     """Ctrl-C ends a watch with one line and the exit code of an interrupt."""
     create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
@@ -245,3 +282,57 @@ def test_addresses():
     for host in ("0.0.0.0", "::", "10.0.0.1", "example.org"):
         with pytest.raises(OddarmError, match="can be reached from elsewhere"):
             server.serve("unused.db", host=host)
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o700])
+def test_a_token_file_for_its_owner(tmp_path, mode):
+    """A token file that only its owner can read is taken."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    file.chmod(mode)
+    assert server.read_token(file) == "0123456789abcdef"
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602])
+def test_a_token_file_for_others(tmp_path, mode):
+    """A token file that others can read or change is refused, and the remedy named."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    file.chmod(mode)
+    with pytest.raises(OddarmError, match=f"mode 0{mode:o}.*: run  chmod 600 {file}") as caught:
+        server.read_token(file)
+    assert "0123456789abcdef" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "middle"),
+    [
+        *(("postgresql://", middle) for middle in ("", *"%/[]@:#? ")),
+        *((other, "@") for other in ("PostgreSQL://", "postgres:/", "mysql://")),
+    ],
+)
+def test_no_command_prints_a_password(tmp_path, monkeypatch, capsys, scheme, middle):
+    """Whatever address a command is given, no part of its password is printed."""
+    from oddarm.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    address = f"{scheme}me:zqx{middle}kvw@127.0.0.1:1/none"
+    for line in (
+        *(["serve", "--port", "0", "--storage"], ["studies", "--storage"]),
+        *(["watch", "demo", "--storage"], ["find", "--arm", "a", "--reward", "b"]),
+    ):
+        monkeypatch.setattr(sys, "argv", ["oddarm", *line, address])
+        with pytest.raises(SystemExit) as stop:
+            run()
+        shown = capsys.readouterr()
+        assert stop.value.code == 2, shown
+        assert shown.err.count("\n") == 1
+        assert "zqx" not in shown.out + shown.err
+        assert "kvw" not in shown.out + shown.err
+
+
+def test_no_password_in_the_address_of_a_service():
+    """A client refuses an address with a password, and does not quote it."""
+    with pytest.raises(ParameterError, match="must have neither") as caught:
+        Client("http://me:secret@127.0.0.1:8321")
+    assert "secret" not in str(caught.value)

@@ -24,7 +24,7 @@ def told(patterns, times, **options):
 
 def view(search):
     """Return the view of a search, and its gaps that the intervals alone tell of."""
-    info = StudyInfo("demo", "running", "running", "adaptive", search.n, 1, 1, 0.0, 0.0)
+    info = StudyInfo("demo", "running", "running", "adaptive", search.n, 1, 0, 1, 0.0, 0.0)
     result = search.result()
     cuts = {cut.below: cut.gap for cut in certified_cuts(result.low, result.high)}
     return json.loads(view_json(info, search)), cuts

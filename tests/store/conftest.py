@@ -20,9 +20,14 @@ class Clock:
 
     def __init__(self):
         self.now = 1_000_000.0
+        self.set_back = 0.0
 
-    def __call__(self):
-        """Return the time."""
+    def wall(self):
+        """Return the time of the calendar, which may have been set back."""
+        return self.now - self.set_back
+
+    def steady(self):
+        """Return the time that only grows."""
         return self.now
 
 

@@ -22,6 +22,7 @@ from oddarm.sources import SimulatedArms
 from oddarm.store import replica
 from oddarm.store.catalog import create_in
 from oddarm.store.database import open_database
+from oddarm.store.study import Study
 from oddarm.strategies import STRATEGIES
 from oddarm.testing import EASY, NAMES
 
@@ -173,7 +174,7 @@ def test_when_it_was_last_asked_or_told(storage, clock):
 
 
 def test_an_expired_pull_is_handed_out_again(storage, clock):
-    """A pull that was not told in time goes to the next who asks, and a late reward is data."""
+    """A pull that was not told in time goes to the next who asks; its first reward counts."""
     with started(storage, clock) as study:
         lost = study.ask(3, lease_seconds=10)
         assert study.tell(lost[1].id, 1)
@@ -183,13 +184,253 @@ def test_an_expired_pull_is_handed_out_again(storage, clock):
         again = study.ask(1)
         assert [pull.arm for pull in again] == ["arm-0"]
         assert [pull.arm for pull in study.ask(2)] == ["arm-2", "arm-5"]
-        assert not {pull.id for pull in again} & {pull.id for pull in lost}
+        assert again[0].id == lost[0].id, "it is the same draw"
         assert study.tell(again[0].id, 1)
-        assert study.tell(lost[0].id, 0), "a late reward is taken"
         assert not study.tell(lost[0].id, 0)
-        assert study.result().counts[0] == 2
+        result = study.result()
+        assert (result.counts[0], result.means[0]) == (1, 1.0)
+        (sentence,) = result.provenance["delta_supposes"]
+        assert sentence.startswith("2 pulls were not told in time and drawn again; that supposes")
+        assert result.summary.endswith(sentence)
         with open_study(storage, "demo") as other:
             assert state(other) == state(study)
+
+
+def test_rewards_count_in_the_order_asked_for(storage):
+    """A reward that comes early waits for the earlier pulls of its arm, on disk."""
+    with started(storage, strategy="rr") as study:
+        rounds = [study.ask(10) for _ in range(3)]
+        first, second, third = ({pull.arm: pull.id for pull in pulls} for pulls in rounds)
+        assert study.tell_many({second["arm-1"]: 0, third["arm-1"]: 1, first["arm-2"]: 1}) == 3
+        assert study.tell(second["arm-1"], 1) is False, "it was told before"
+        assert study.result().counts[:3].tolist() == [0, 0, 1]
+        assert study.info().waiting == 2
+    with open_study(storage, "demo") as study:
+        assert study.result().counts[:3].tolist() == [0, 0, 1]
+        assert study.tell_arm("arm-1", [1, 1], key="k"), "data without a pull counts at once"
+        assert study.result().counts[1] == 2
+        assert study.tell(first["arm-1"], 1)
+        result = study.result()
+        assert (result.counts[1], result.means[1]) == (5, 0.8)
+        assert result.provenance["delta_supposes"] == []
+        assert (study.info().waiting, len(list(study.tells()))) == (0, 6)
+
+
+def test_what_is_given_up_is_waited_for_no_longer(storage):
+    """Rewards that waited for it count; the search asks anew; the result says what it supposes."""
+    with started(storage, strategy="rr") as study:
+        rounds = [study.ask(10) for _ in range(2)]
+        lost = rounds[0][4].id
+        study.tell_many({pull.id: 1 for pull in [*rounds[0], *rounds[1]] if pull.id != lost})
+        assert (study.result().counts[4], study.info().waiting) == (0, 1)
+        assert study.give_up([lost]) == 1
+        assert study.give_up([lost, rounds[0][0].id]) == 0
+        assert study.tell(lost, 1) is False
+        result = study.result()
+        assert (result.counts[4], study.info().waiting) == (1, 0)
+        assert "1 pull was given up; that supposes" in result.summary
+        assert study.ask(1)[0].arm == "arm-4"
+        with pytest.raises(UnknownPullError, match="never handed out"):
+            study.give_up(["nonsense"])
+        with pytest.raises(ParameterError, match="must be a list of the ids"):
+            study.give_up(lost)
+        with open_study(storage, "demo") as other:
+            assert state(other) == state(study)
+            assert other.result().summary == result.summary
+
+
+def test_what_an_expired_pull_counts_as(storage, clock):
+    """With an expired reward, a late pull counts as that, whatever is told of it afterwards."""
+    database = open_database(storage, create=True)
+    search = Search(NAMES, "rr", max_outliers=1)
+    with create_in(database, "demo", search, expired_reward=1, clock=clock) as study:
+        one, two = study.ask(10, lease_seconds=10), study.ask(10, lease_seconds=30)
+        study.tell_many({pull.id: 0 for pull in [*one[1:], *two]})
+        assert (study.result().counts[0], study.info().waiting) == (0, 1)
+        clock.now += 11
+        assert study.tell(one[0].id, 0) is False
+        result = study.result()
+        assert (result.counts[0], result.means[0]) == (2, 0.5)
+        sentence = "1 pull was not told in time and counted as 1."
+        assert result.provenance["delta_supposes"] == [sentence]
+        assert {pull.arm for pull in study.ask(10)} == set(NAMES), "none is handed out again"
+        exported = {tell["pull"]: tell["reward"] for tell in study.tells()}
+        assert exported[one[0].id] == 1
+        with open_study(storage, "demo") as other:
+            assert state(other) == state(study)
+    for bad in (0.5, [0, 1], "x"):
+        with pytest.raises(OddarmError, match="must be"):
+            create_study(storage, "bad", NAMES, max_outliers=1, expired_reward=bad)
+
+
+def test_a_clock_that_is_set_back(storage, clock):
+    """A lease ends after its seconds, also if the clock on the wall is set back meanwhile."""
+    with started(storage, clock) as study:
+        pulls = study.ask(2, lease_seconds=10)
+        clock.set_back = 3600.0
+        clock.now += 11
+        assert study.ask(2)[0].id == pulls[0].id
+    clock.set_back += 3600.0
+    with Study(open_database(storage), "demo", clock=clock) as study:
+        clock.now += 61
+        assert [pull.id for pull in study.ask(2)] == [pull.id for pull in pulls]
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "wrr", "rr"])
+@pytest.mark.parametrize("pools", [None, (30,) * 10])
+def test_empty_polls_leave_the_log_alone(storage, strategy, pools):
+    """Asks that give nothing are not logged again and again, whichever process asks."""
+    options = {"rewards": oddarm.rewards.Bernoulli(pools=pools)}
+    if pools is None:
+        options["max_pulls"] = 50
+    with started(storage, strategy=strategy, **options) as study:
+        out = []
+        while pulls := study.ask(20):
+            out += pulls
+        with open_study(storage, "demo") as other:
+            for one in (study, other):
+                one.ask(20)
+            revision = study.info().revision
+            for limit in (1, 20, 7):
+                assert [study.ask(limit), other.ask(limit)] == [[], []]
+            assert study.info().revision == revision
+            for _ in range(5):
+                assert [study.ask(), other.ask(3)] == [[], []]
+            assert study.info().revision <= revision + 1
+        study.tell_many({pull.id: 1 for pull in out})
+        assert study.result().pulls == len(out)
+
+
+def test_late_rewards_do_not_overspend(storage, clock):
+    """Rewards told after pulls were handed out again never exceed a budget or a pool."""
+    pools = oddarm.rewards.Bernoulli(pools=(5,) * 10)
+    for name, options in (("budget", {"max_pulls": 30}), ("pools", {"rewards": pools})):
+        search = Search(NAMES, "rr", max_outliers=1, **options)
+        database = open_database(storage, create=True)
+        with create_in(database, name, search, clock=clock) as study:
+            late = study.ask(20, lease_seconds=1)
+            clock.now += 2
+            while not study.done:
+                pulls = study.ask(7)
+                study.tell_many({pull.id: int(pull.arm == "arm-5") for pull in [*late, *pulls]})
+            most = 30 if name == "budget" else 50
+            assert study.result().pulls == len(list(study.tells())) <= most
+
+
+def test_pool_items_that_are_out_are_not_told_as_data(storage):
+    """Data for a finite pool is refused for items that were handed out, so each counts once."""
+    pools = oddarm.rewards.Bernoulli(pools=(3,) * 10)
+    with started(storage, strategy="rr", rewards=pools) as study:
+        pulls = [*study.ask(10), *study.ask(10)]
+        with pytest.raises(RewardError, match=r"with 1 of its pool of 3 left and 2 handed out"):
+            study.tell_arm("arm-1", [1, 0], key="k")
+        assert study.tell_arm("arm-1", 1, key="k")
+        assert study.tell_many({pull.id: 0 for pull in pulls}) == 20
+
+
+def test_a_study_is_not_used_inside_its_batch(storage):
+    """What would read the study anew under an open batch is refused, and the batch goes on."""
+    with started(storage) as study:
+        with study.batch() as batch:
+            pulls = batch.ask(3)
+            for action in (study.result, study.search, lambda: study.ask(1)):
+                with pytest.raises(ParameterError, match="inside a batch of its own"):
+                    action()
+            assert batch.tell_many({pull.id: 1 for pull in pulls}) == 3
+        assert study.result().pulls == 3
+
+
+def test_giving_up_after_the_end_supposes_nothing(storage):
+    """Pulls that are given up when the study is done had no part in its answer."""
+    with started(storage, strategy="rr") as study:
+        study.tell_many({pull.id: int(pull.arm == "arm-5") for pull in study.ask(10)})
+        out = study.ask(10)
+        key = 0
+        while not study.done:
+            key += 1
+            for name in NAMES:
+                study.tell_arm(name, [int(name == "arm-5")] * 10, key=f"{name} {key}")
+        assert study.give_up([pull.id for pull in out]) == 10
+        assert study.result().provenance["delta_supposes"] == []
+
+
+def asked_other_arms(storage, arms):
+    """Let the log say that the last ask was for other arms, as another version may have."""
+    database = open_database(storage)
+    with database.transaction(write=True) as connection:
+        seq, text = connection.execute(
+            "SELECT seq, body FROM oddarm_events WHERE kind = 'ask' ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        body = {**json.loads(text), "arms": arms}
+        connection.execute(
+            "UPDATE oddarm_events SET body = ? WHERE seq = ?", (json.dumps(body), seq)
+        )
+    database.close()
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "gold", "rr"])
+def test_a_replay_that_asks_for_other_arms(storage, strategy, caplog):
+    """Where a replay differs from the log, the run starts over, and a line says so."""
+    arms = SimulatedArms(EASY)
+    with started(storage, strategy=strategy) as study:
+        for _ in range(5):
+            study.tell_many(rewards_of(study.ask(20), arms))
+        tally = study.search().tally
+        out = [pull.id for pull in study.ask(3)]
+    asked_other_arms(storage, [7, 7, 7])
+    with open_study(storage, "demo") as study:
+        assert "event 11 asked for other arms" in caplog.text
+        search = study.search()
+        assert search.tally.to_dict() == tally.to_dict()
+        assert study.tell_many(dict.fromkeys(out, 0.0)) == 3
+        assert study.result().counts[7] == tally.counts[7] + 3
+        caplog.clear()
+        with open_study(storage, "demo") as other:  # from a snapshot, taken with that tell
+            assert state(other) == state(study)
+        assert caplog.text == ""
+        run_to_the_end(study, arms, limit=40)
+        assert study.result().ranking[0] == "arm-5"
+
+
+def test_a_log_that_does_not_lead_to_its_study(storage):
+    """A study that counts other rewards, or another verdict, than its log gives is refused."""
+    for column, value, words in (("pulls", 4, "counts 5 rewards"), ("verdict", "none", "'none'")):
+        name = f"by-{column}"
+        with create_study(storage, name, NAMES, strategy="gold", max_outliers=1) as study:
+            study.tell_many({pull.id: 1 for pull in study.ask(5)})
+        database = open_database(storage)
+        with database.transaction(write=True) as connection:
+            connection.execute(
+                f"UPDATE oddarm_studies SET {column} = ? WHERE name = ?", (value, name)
+            )
+        database.close()
+        with pytest.raises(StateError, match=words):
+            open_study(storage, name)
+
+
+def test_another_version_takes_a_snapshot(storage, monkeypatch):
+    """The first write of another version of oddarm saves the state, so that it replays no more."""
+    with started(storage) as study:
+        study.tell_many({pull.id: 1 for pull in study.ask(5)})
+    assert snapshot(storage) == (0, oddarm.__version__)
+    monkeypatch.setattr(replica, "__version__", "0.2.0")
+    with open_study(storage, "demo") as study:
+        assert snapshot(storage) == (0, oddarm.__version__)
+        study.ask(1)
+        assert snapshot(storage) == (3, "0.2.0")
+        study.ask(1)
+        assert snapshot(storage) == (3, "0.2.0")
+
+
+def snapshot(storage):
+    """Return the revision and the version of the only snapshot."""
+    database = open_database(storage)
+    with database.transaction() as connection:
+        revision, text = connection.execute(
+            "SELECT revision, state FROM oddarm_snapshots"
+        ).fetchone()
+    database.close()
+    return revision, json.loads(text)["oddarm"]
 
 
 def test_a_budget_is_not_overspent(storage, clock):
@@ -200,7 +441,7 @@ def test_a_budget_is_not_overspent(storage, clock):
         assert study.ask(8) == study.ask() == []
         clock.now += 6
         third = study.ask()
-        assert len(third) == 8
+        assert [pull.id for pull in third] == [pull.id for pull in first]
         study.tell_many({pull.id: 0 for pull in [*second, *third]})
         assert study.result().verdict == "budget"
         assert study.result().pulls == 12
@@ -286,7 +527,9 @@ def test_set_aside(storage, clock, strategy):
         assert study.set_aside("arm-9", "no answer") is True
         assert study.set_aside("arm-9", "no answer") is False
         clock.now += 6
-        assert {pull.arm for pull in study.ask(30)}.isdisjoint({"arm-9"})
+        more = study.ask(30)
+        assert {pull.arm for pull in more}.isdisjoint({"arm-9"})
+        study.tell_many(rewards_of(more, arms))
         assert study.tell(pulls[9].id, 1), "a late reward is acknowledged"
         with open_study(storage, "demo") as other:
             assert state(other) == state(study)
@@ -361,9 +604,9 @@ def test_a_large_batch_told_again(storage):
     with create_study(storage, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         rewards = {pull.id: 1 for pull in study.ask(500)}
         assert study.tell_many(rewards) == 500
-        leases, reads = study._replica.leases, []
-        size = leases._size
-        leases._size = lambda *arguments: reads.append(1) or size(*arguments)
+        replica, reads = study._replica, []
+        size = replica.pulls_of
+        replica.pulls_of = lambda *arguments: reads.append(1) or size(*arguments)
         assert study.tell_many(rewards) == 0
         assert len(reads) == 1
         beyond = f"{next(iter(rewards)).rpartition('.')[0]}.500"

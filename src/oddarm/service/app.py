@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,14 +24,16 @@ from starlette.exceptions import HTTPException
 from oddarm._version import __version__
 from oddarm.errors import (
     OddarmError,
+    StateError,
     StoreBusyError,
+    StoreDamagedError,
     StoreError,
     StoreFullError,
     StudyExistsError,
     UnknownPullError,
     UnknownStudyError,
 )
-from oddarm.service.guard import Guard
+from oddarm.service.guard import ERROR, Guard
 from oddarm.service.models import (
     Aside,
     AsideBody,
@@ -39,6 +41,8 @@ from oddarm.service.models import (
     Asked,
     CreateBody,
     DataBody,
+    GivenUp,
+    GiveUpBody,
     Health,
     Problem,
     StudyName,
@@ -64,10 +68,15 @@ STATUSES: tuple[tuple[type[OddarmError], int], ...] = (
     (StudyExistsError, 409),
     (StoreBusyError, 503),
     (StoreFullError, 507),
+    (StoreDamagedError, 500),
     (StoreError, 503),
+    (StateError, 500),
     (OddarmError, 422),
 )
-"""The status of an error; the first class that fits counts."""
+"""The status of an error; the first class that fits counts.
+
+What is damaged stays so until somebody mends it: 500, which nobody tries again, and not 503.
+"""
 
 _WORDS = {
     400: "The body is not JSON.",
@@ -77,7 +86,7 @@ _WORDS = {
     409: "The name is taken.",
     413: "The request is too large.",
     422: "A value does not fit.",
-    500: "An internal error; the log says more.",
+    500: "An internal error, or a damaged database; the log says more.",
     503: "The database is busy or cannot be reached: try again.",
     507: "The disk of the database is full.",
 }
@@ -221,6 +230,16 @@ async def data(request: Request, name: StudyName, body: DataBody) -> Told:
     return Told(told=len(body.rewards) if new else 0)
 
 
+@router.post("/studies/{name}/give-up", responses=WRITE)
+async def give_up(request: Request, name: StudyName, body: GiveUpBody) -> GivenUp:
+    """Say that pulls will never be told, so that later rewards of their arms wait no longer.
+
+    If losing a pull may depend on its reward, as with a time-out, tell a reward instead.
+    """
+    number = await _studies(request).write(name, lambda batch: batch.give_up(body.pulls))
+    return GivenUp(given_up=number)
+
+
 @router.post("/studies/{name}/set-aside", responses=WRITE)
 async def set_aside(request: Request, name: StudyName, body: AsideBody) -> Aside:
     """Go on without an arm that cannot be pulled any more; it ranks last, as failed."""
@@ -309,9 +328,14 @@ async def export(
     format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
 ) -> StreamingResponse:
     """Return every reward, in the order in which the search took them."""
-    lines = await _studies(request).read(name, lambda study: study.export(format))
+
+    def begun(study: Study) -> Iterator[str]:
+        pieces = _pieces(study.export(format))
+        return chain([next(pieces, "")], pieces)  # what fails at once is refused, not broken off
+
+    pieces = await _studies(request).read(name, begun)
     return StreamingResponse(
-        _pieces(lines),
+        pieces,
         media_type="text/csv" if format == "csv" else "application/jsonl",
         headers={"Content-Disposition": f'attachment; filename="{name}.{format}"'},
     )
@@ -356,7 +380,8 @@ async def _changes(request: Request, info: StudyInfo) -> AsyncIterator[str]:
             yield "event: deleted\ndata: {}\n\n"
             return
         except StoreError as error:
-            yield f"event: trouble\ndata: {json.dumps({'error': str(error)})}\n\n"
+            LOG.warning("events", extra={"fields": {"study": info.name, "error": str(error)}})
+            yield f"event: trouble\ndata: {json.dumps({'error': error.public})}\n\n"
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[str]:
@@ -376,10 +401,14 @@ def _resumed(study: Study) -> StudyInfo:
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
-    del request
     status = next(code for kind, code in STATUSES if isinstance(error, kind))
     headers = {"Retry-After": "1"} if status == 503 else None
-    return JSONResponse({"error": str(error)}, status, headers)
+    words = str(error)
+    if status >= 500:
+        request.scope[ERROR] = words  # the log has the place of the database, the answer has not
+    if isinstance(error, StoreError):
+        words = error.public
+    return JSONResponse({"error": words}, status, headers)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -6,11 +6,11 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, Literal, TypeVar, cast
 
-from oddarm.errors import ServiceError
+from oddarm.errors import ParameterError, ServiceError
 from oddarm.store.batch import LEASE_SECONDS
 from oddarm.store.info import Pull
 
@@ -34,6 +34,11 @@ class Client:
     """
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise ParameterError(
+                "the URL of the service has a user or a password in it, must have neither: "
+                "pass the token as token=."
+            )
         self.url = url.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout = timeout
@@ -44,7 +49,7 @@ class Client:
         return found
 
     def create(self, name: str, arms: list[Any] | int, **options: Any) -> dict[str, Any]:
-        """Make a study; options are those of `Search`, as JSON values."""
+        """Make a study; options are those of `create_study`, as JSON values."""
         body = {"name": name, "arms": arms, **options}
         made: dict[str, Any] = self._json("POST", "/studies", body)
         return made
@@ -71,6 +76,11 @@ class Client:
         """Report rewards of an arm that nobody asked for, once a key."""
         body = {"arm": arm, "rewards": rewards, "key": key}
         return int(self._json("POST", f"/studies/{name}/data", body)["told"])
+
+    def give_up(self, name: str, pulls: Iterable[str]) -> int:
+        """Say that pulls will never be told; return how many were still out."""
+        body = {"pulls": list(pulls)}
+        return int(self._json("POST", f"/studies/{name}/give-up", body)["given_up"])
 
     def set_aside(self, name: str, arm: str | int, reason: str) -> bool:
         """Go on without an arm; return False if it was set aside before or all is done."""
@@ -114,6 +124,9 @@ class Client:
     ) -> None:
         """Ask, pull and tell until the study is done.
 
+        An error that `pull` raises ends the work, once the rewards drawn before it are told; the
+        other pulls are handed to the next who asks when their lease ends.
+
         Args:
             name: The study.
             pull: Returns a reward of an arm.
@@ -131,8 +144,13 @@ class Client:
             if not pulls:
                 time.sleep(wait)
                 continue
-            rewards = {one.id: pull(one.arm) for one in pulls}
-            self._patiently(lambda: self.tell(name, rewards), wait, patience)  # noqa: B023
+            rewards: dict[str, float] = {}
+            try:
+                for one in pulls:
+                    rewards[one.id] = float(pull(one.arm))
+            finally:  # if a pull fails, what was drawn before it counts
+                if rewards:
+                    self._patiently(lambda: self.tell(name, rewards), wait, patience)  # noqa: B023
 
     def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
         """Try again while the service is away or busy: asks and tells may be repeated."""

@@ -12,13 +12,16 @@ from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from oddarm.errors import OddarmError
 from oddarm.service.models import MAX_BODY
 from oddarm.service.server import is_loopback
 
-__all__ = ["Guard"]
+__all__ = ["ERROR", "Guard"]
 
 LOG = logging.getLogger("oddarm.service")
 FREQUENT = ("/ask", "/tell", "/data")
+ERROR = "oddarm.error"
+"""Where the scope of a request has what the log is to say of its failure."""
 TOO_LARGE = f"the request has more than {MAX_BODY:,} bytes: send fewer at a time."
 
 
@@ -43,12 +46,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        status = 500
+        status, begun = 500, False
 
         async def noted(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
             await send(message)
 
         try:
@@ -57,6 +60,12 @@ class Guard:
                 await self._app(scope, _limited(receive), noted)
             else:
                 await refusal(scope, receive, noted)
+        except Exception as error:
+            reason = error if isinstance(error, OddarmError) else error.__cause__
+            if not begun or not isinstance(reason, OddarmError):
+                raise
+            # An answer that has begun can only be broken off: uvicorn closes the connection.
+            status, scope[ERROR] = 500, str(reason)
         finally:
             _log(scope, status, started)
 
@@ -132,4 +141,6 @@ def _log(scope: Scope, status: int, started: float) -> None:
             "status": status,
             "ms": round((time.perf_counter() - started) * 1e3, 2),
         }
+        if ERROR in scope:
+            fields["error"] = scope[ERROR]
         LOG.log(level, "request", extra={"fields": fields})

@@ -10,6 +10,10 @@ from datetime import UTC, datetime
 __all__ = ["JSONFormatter", "log_to_stderr"]
 
 
+OURS = ("oddarm.service", "uvicorn")
+"""What is logged from the level on that is asked for; all else from warnings on."""
+
+
 class JSONFormatter(logging.Formatter):
     """Writes a record as a JSON object with time, level, logger, event and fields of its own."""
 
@@ -31,8 +35,8 @@ def log_to_stderr(level: int) -> None:
     """Send the logs of the service and of its server to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter())
-    for name in ("oddarm.service", "uvicorn"):
+    for name in (*OURS, "asyncio", "psycopg"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
-        logger.setLevel(level)
+        logger.setLevel(level if name in OURS else max(level, logging.WARNING))
         logger.propagate = False

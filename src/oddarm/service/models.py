@@ -27,6 +27,8 @@ __all__ = [
     "Asked",
     "CreateBody",
     "DataBody",
+    "GiveUpBody",
+    "GivenUp",
     "Health",
     "Problem",
     "StudyName",
@@ -83,6 +85,11 @@ class CreateBody(_Body):
     until: Literal["ranked", "found", "confirmed"] = "ranked"
     max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
+    expired_reward: Number | None = Field(
+        None,
+        description="What a pull counts as when its lease ends before it is told. "
+        "By default it is handed out again.",
+    )
 
     def options(self) -> dict[str, Any]:
         """Return what was given beyond name and arms."""
@@ -148,6 +155,20 @@ class DataBody(_Body):
     key: Annotated[str, Field(min_length=1, max_length=200)]
 
 
+class GiveUpBody(_Body):
+    """Pulls that will never be told."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"pulls": ["5f2a01.1.0"]}]})
+
+    pulls: Annotated[list[Annotated[str, Field(max_length=50)]], Field(max_length=MAX_BATCH)]
+
+
+class GivenUp(BaseModel):
+    """How many of the pulls were still out; the others were told or given up before."""
+
+    given_up: int = Field(examples=[1])
+
+
 class AsideBody(_Body):
     """An arm that cannot be pulled any more, and why."""
 
@@ -184,6 +205,7 @@ class StudyRow(BaseModel):
                     "strategy": "adaptive",
                     "arms": 4,
                     "pulls": 120,
+                    "waiting": 3,
                     "revision": 14,
                     "created": 1767225600.0,
                     "updated": 1767225660.0,
@@ -197,7 +219,8 @@ class StudyRow(BaseModel):
     verdict: str
     strategy: str
     arms: int
-    pulls: int
+    pulls: int = Field(description="Rewards that count.")
+    waiting: int = Field(description="Rewards that wait for an earlier pull of their arm.")
     revision: int = Field(description="Grows with every ask, tell and arm set aside.")
     created: float = Field(description="Seconds since 1970.")
     updated: float = Field(description="When the last of these came, in seconds since 1970.")

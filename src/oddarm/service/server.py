@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import logging
+import os
+import shlex
 import signal
 import socket
+import stat
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +23,8 @@ __all__ = ["bind", "is_loopback", "read_token", "serve"]
 SHORTEST_TOKEN = 16
 STOP_SECONDS = 10
 """How long requests may take to finish when the service is asked to stop."""
+WAITING_AT_THE_DOOR = 1024
+"""Connections that the system keeps until they are accepted."""
 
 
 def serve(
@@ -47,6 +53,7 @@ def serve(
         import uvicorn
 
         from oddarm.service.app import create_app
+        from oddarm.service.connections import Crowd, TimedConnection, most_connections
     except ImportError:
         raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
     from oddarm.service.logs import log_to_stderr
@@ -55,8 +62,15 @@ def serve(
         app = create_app(storage, token=token)
         log_to_stderr(log_level)
 
+        crowd = Crowd(most_connections())
+
         class Server(uvicorn.Server):
             """A server that ends streams of events when it is asked to stop."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                asyncio.get_running_loop().set_exception_handler(crowd.handle_error)
+                await super().startup(sockets)
+                listening.listen(WAITING_AT_THE_DOOR)
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
                 app.state.stopping = True
@@ -75,6 +89,9 @@ def serve(
         print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
         config = uvicorn.Config(
             app,
+            http=type("TimedConnection", (TimedConnection,), {"crowd": crowd}),
+            ws="none",
+            backlog=crowd.at_once,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -91,7 +108,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(1024)
+        listening.listen(WAITING_AT_THE_DOOR)
     except OSError as error:
         listening.close()
         raise ParameterError(
@@ -101,8 +118,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file."""
-    token = path.read_text(encoding="utf-8").strip()
+    """Return the token in a file, which must be for its owner alone."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if os.name == "posix" and mode & 0o077:
+            raise ParameterError(
+                f"the token file {path} can be read or changed by others (mode {mode:04o}), must "
+                f"be for its owner alone: run  chmod 600 {shlex.quote(str(path))}"
+            )
+        token = file.read().strip()
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
         raise ParameterError(
             f"the token in {path} has {len(token)} characters, must be {SHORTEST_TOKEN} or more, "

@@ -10,11 +10,11 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from oddarm.errors import OddarmError, UnknownStudyError
+from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.service.view import view_json
 from oddarm.store import Batch, Study, StudyInfo
@@ -27,6 +27,8 @@ MOST_OPEN = 32
 """Studies kept in memory; any other is opened when it is next asked for."""
 MOST_GATHERING = 0.005
 """Seconds that a request may wait for others, to share a transaction with them."""
+MOST_WAITING = 25.0
+"""Seconds that a request may wait for the database, whatever that does."""
 
 T = TypeVar("T")
 Action = Callable[[Batch], Any]
@@ -47,15 +49,17 @@ class Studies:
 
     async def infos(self) -> list[StudyInfo]:
         """Return what is known of every study."""
-        return await self.thread(list_in, self._database)
+        return await _in_time(self.thread(list_in, self._database))
 
     async def create(self, name: str, arms: Any, options: dict[str, Any]) -> StudyInfo:
         """Make a study."""
 
         def make() -> StudyInfo:
-            return create_in(self._database, name, Search(arms, **options)).info()
+            expired_reward = options.pop("expired_reward", None)
+            search = Search(arms, **options)
+            return create_in(self._database, name, search, expired_reward=expired_reward).info()
 
-        return await self.thread(make)
+        return await _in_time(self.thread(make))
 
     async def read(self, name: str, call: Callable[[Study], T]) -> T:
         """Return what `call` makes of a study, in a thread."""
@@ -76,6 +80,9 @@ class Studies:
         return found
 
     async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+        return await _in_time(self._use(name, use))
+
+    async def _use(self, name: str, use: Callable[[_Writer], Any]) -> Any:
         known, opening = self._writers.get(name), self._opening.get(name)
         try:
             if known is not None:
@@ -91,7 +98,12 @@ class Studies:
 
     async def _open(self, name: str) -> _Writer:
         """Read a study from the database; a long one takes seconds, and many may wait for it."""
-        study = await self.thread(Study, self._database, name)
+        try:
+            study = await self.thread(Study, self._database, name)
+        except UnknownStudyError:  # its own sentence says where the database is
+            raise UnknownStudyError(
+                f"study {name!r} is not there, or was deleted: create it, or list what is there."
+            ) from None
         writer = self._writers.setdefault(name, _Writer(study, self.thread))
         if len(self._writers) > MOST_OPEN:
             self._writers.popitem(last=False)
@@ -101,6 +113,16 @@ class Studies:
         """Finish what was begun and let go of the database."""
         self._threads.shutdown()
         self._database.close()
+
+
+async def _in_time(work: Awaitable[T]) -> T:
+    """Return what some work returns, unless that takes too long; the database may yet do it."""
+    try:
+        async with asyncio.timeout(MOST_WAITING):
+            return await work
+    except TimeoutError:
+        words = f"the database has not done this for {MOST_WAITING:g} s: try again."
+        raise StoreBusyError(words, words) from None
 
 
 class _Writer:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from oddarm.checks import whole_number
-from oddarm.errors import ParameterError, RewardError, UnknownArmError
+from oddarm.errors import ParameterError, RewardError, UnknownArmError, UnknownPullError
 from oddarm.store.database import Connection
+from oddarm.store.draws import Draw, Listed, listed
 from oddarm.store.info import Pull, Status, status_of
-from oddarm.store.leases import Listed
-from oddarm.store.replica import Replica, Told
+from oddarm.store.log import Told
+from oddarm.store.replica import Replica
 
 __all__ = ["LEASE_SECONDS", "Batch"]
 
@@ -27,24 +27,18 @@ class Batch:
     """Asks and tells of one transaction. Tells are gathered, and told to the search together.
 
     Attributes:
-        advanced: Whether the search in memory may be ahead of the log.
+        advanced: Whether what is in memory may be ahead of the log.
     """
 
-    def __init__(
-        self,
-        replica: Replica,
-        connection: Connection,
-        paused: bool,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, replica: Replica, connection: Connection, paused: bool) -> None:
         self.advanced = False
+        self._logged = False
         self._replica = replica
         self._connection = connection
         self._paused = paused
-        self._clock = clock
         self._search = replica.search
-        self._leases = replica.leases
         self._told: tuple[list[int], list[float], Listed] = ([], [], [])  # arms, rewards, pulls
+        self._gathered: set[str] = set()  # the same pulls, by id
         self._own: list[tuple[int, list[float], str]] = []  # arm, rewards, key
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
@@ -53,30 +47,34 @@ class Batch:
         if not 0 < lease_seconds < math.inf:
             raise ParameterError(f"lease_seconds == {lease_seconds!r}, must be finite and > 0.")
         self._flush()
-        search, now = self._search, self._clock()
+        self._count_expired()
+        replica, search = self._replica, self._search
         if self._paused or search.done:
             return []
-        on_way: Counter[int] = Counter()
-        if search.max_pulls is not None or search.tally.pools is not None:
-            on_way = self._leases.on_their_way(self._connection, now)
-        if search.max_pulls is not None:
-            most = min(most, search.max_pulls - search.pulls - on_way.total())
-        arms = self._leases.take_back(self._connection, most, now)
-        if search.errors:
-            arms = [arm for arm in arms if search.names[arm] not in search.errors]
-        asked: int | None = 0
-        if len(arms) < most:
-            asked = None if limit is None else most - len(arms)
-            self.advanced = True
-            arms += [self._replica.index[name] for name in self._replica.ask(asked)]
-        if not arms and asked == 0:
+        self.advanced = True
+        again = replica.draws.overdue(most, replica.clock.steady())
+        asked: int | None = None if limit is None else most - len(again)
+        arms: list[int] = []
+        if asked == 0 or not replica.may_ask(asked) or not self._room():
+            asked = 0
+        else:
+            arms = replica.ask(asked)
+        if asked == 0 and not again:
             return []
-        arms = self._within_pools(arms[:most], on_way)
-        seq = self._log("ask", {"limit": asked, "arms": arms}, now)
-        expires = now + lease_seconds
-        granted = self._leases.grant(self._connection, seq, arms, expires)
+        now = replica.clock.wall()
+        body: dict[str, Any] = {
+            "limit": asked,
+            "arms": arms,
+            "expires": now + lease_seconds,
+            "lease": lease_seconds,
+        }
+        if again:
+            body["again"] = listed(again)
+        ids = replica.grant(self._log("ask", body), body)
+        every = [*(draw.arm for draw in again), *arms]
         return [
-            Pull(pull, search.names[arm], expires) for pull, arm in zip(granted, arms, strict=True)
+            Pull(pull, search.names[arm], body["expires"])
+            for pull, arm in zip(ids, every, strict=True)
         ]
 
     @property
@@ -87,23 +85,21 @@ class Batch:
 
     def tell_many(self, rewards: Mapping[str, float]) -> int:
         """As `Study.tell_many`."""
-        found = self._leases.find(self._connection, rewards)
-        if not found.pulls:
+        self._count_expired()
+        out = self._still_out(rewards)
+        if not out:
             return 0
-        new = len(found.pulls) == len(rewards)  # nearly always
+        whole = len(out) == len(rewards)  # nearly always
         values = self._numbers(
-            list(rewards.values()) if new else [rewards[pull] for pull in found.pulls]
+            list(rewards.values()) if whole else [rewards[draw.id] for draw in out]
         )
-        if len(values) != len(found.arms):
-            raise RewardError(
-                f"{len(values)} rewards for {len(found.arms)} pulls, must be one each."
-            )
-        self._check_pools(found.arms)
-        self._leases.settle(found)
-        self._told[0].extend(found.arms)
+        if len(values) != len(out):
+            raise RewardError(f"{len(values)} rewards for {len(out)} pulls, must be one each.")
+        self._told[0].extend(draw.arm for draw in out)
         self._told[1].extend(values)
-        self._told[2].extend(found.listed())
-        return len(found.pulls)
+        self._told[2].extend(listed(out))
+        self._gathered.update(draw.id for draw in out)
+        return len(out)
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
         """As `Study.tell_arm`."""
@@ -121,10 +117,22 @@ class Batch:
         values = self._numbers(rewards)
         if not values:
             return False
-        self._check_pools([index] * len(values))
+        self._check_pool(index, len(values))
         self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
         self._own.append((index, values, key))
         return True
+
+    def give_up(self, pulls: Iterable[str]) -> int:
+        """As `Study.give_up`."""
+        if isinstance(pulls, str):
+            raise ParameterError(f"pulls == {pulls!r}, must be a list of the ids of pulls.")
+        self._flush()
+        self._count_expired()
+        out = self._still_out(dict.fromkeys(pulls))
+        if out:
+            self._apply("give-up", {"pulls": listed(out)})
+            self._write_arms({draw.arm for draw in out})
+        return len(out)
 
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """As `Study.set_aside`."""
@@ -135,9 +143,59 @@ class Batch:
         if self._search.done or arm in self._search.errors:
             return False
         body = {"arm": index, "reason": reason}
-        self._replica.apply("aside", body)
-        self._log("aside", body, self._clock())
+        self.advanced = True
+        self._replica.apply("aside", body)  # which refuses to leave too few arms
+        self._log("aside", body)
         return True
+
+    def finish(self) -> None:
+        """Write what is left to be written before the transaction is committed."""
+        self._flush()
+        if self._logged:
+            self._replica.save(self._connection)
+
+    def _room(self) -> bool:
+        """Return whether the budget allows for another pull beside those that are out."""
+        search = self._search
+        return (
+            search.max_pulls is None
+            or search.pulls + self._replica.draws.outstanding < search.max_pulls
+        )
+
+    def _count_expired(self) -> None:
+        """Count the pulls whose lease has ended as what the study says that they count as."""
+        replica = self._replica
+        if replica.expired_reward is None or self._search.done:
+            return
+        self.advanced = True
+        late = replica.draws.overdue(sys.maxsize, replica.clock.steady())
+        late = [draw for draw in late if draw.id not in self._gathered]
+        if late:
+            arms = [draw.arm for draw in late]
+            self._apply("expired", [(arms, [replica.expired_reward] * len(late), listed(late))])
+            self._write_arms(set(arms))
+
+    def _still_out(self, pulls: Mapping[str, object]) -> list[Draw]:
+        """Return the draws of pulls that were not told before; all must have been handed out."""
+        out, others = self._replica.draws.find(pulls)
+        self._check_handed_out(others)
+        if self._gathered:
+            out = [draw for draw in out if draw.id not in self._gathered]
+        return out
+
+    def _check_handed_out(self, pulls: list[str]) -> None:
+        """Raise UnknownPullError if the study never handed out one of some pulls."""
+        replica = self._replica
+        sizes: dict[int, int] = {}
+        for pull in pulls:
+            place = replica.draws.place(pull)
+            if place is not None and place[0] not in sizes:
+                sizes[place[0]] = replica.pulls_of(self._connection, place[0])
+            if place is None or place[1] >= sizes[place[0]]:
+                raise UnknownPullError(
+                    f"pull {pull!r} was never handed out by study {replica.name!r}: "
+                    "tell the id that ask returned."
+                )
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
@@ -146,27 +204,28 @@ class Batch:
             body.append(self._told)
         if not body:
             return
-        self._leases.write(self._connection)
-        self._log("tell", body, self._clock())
-        self._replica.apply("tell", body)
-        counts, totals = self._search.tally.cells
         arms = {*self._told[0], *(arm for arm, _, _ in self._own)}
         self._told, self._own = ([], [], []), []
-        study = self._replica.study
+        self._gathered.clear()
+        self._apply("tell", body)
+        self._write_arms(arms)
+
+    def _apply(self, kind: str, body: Any) -> None:
+        self._log(kind, body)
+        self._replica.apply(kind, body)
+
+    def _log(self, kind: str, body: Any) -> int:
+        self.advanced = self._logged = True
+        replica = self._replica
+        return replica.append(self._connection, kind, body, replica.clock.wall())
+
+    def _write_arms(self, arms: set[int]) -> None:
+        """Write what has been seen of some arms, for readers with SQL of their own."""
+        counts, totals = self._search.tally.cells
         self._connection.executemany(
             "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
-            [(counts[arm], totals[arm], study, arm) for arm in arms],
+            [(counts[arm], totals[arm], self._replica.study, arm) for arm in arms],
         )
-
-    def _log(self, kind: str, body: Any, now: float) -> int:
-        self.advanced = True
-        return self._replica.append(self._connection, kind, body, now)
-
-    def finish(self) -> None:
-        """Write what is left to be written before the transaction is committed."""
-        self._flush()
-        if self.advanced:
-            self._replica.save(self._connection)
 
     def _index_of(self, arm: Hashable) -> int:
         try:
@@ -186,30 +245,17 @@ class Batch:
         values: list[float] = model.check(rewards).tolist()
         return values
 
-    def _check_pools(self, arms: list[int]) -> None:
-        """Raise RewardError if finite pools have fewer rewards left than one for each of `arms`."""
+    def _check_pool(self, arm: int, count: int) -> None:
+        """Raise RewardError if a finite pool has fewer items left that nobody was asked for."""
         tally = self._search.tally
         if tally.pools is None:
             return
-        gathered = Counter(self._told[0])
-        for arm, own, _ in self._own:
-            gathered[arm] += len(own)
-        for arm, count in Counter(arms).items():
-            left = int(tally.pools[arm] - tally.counts[arm]) - gathered[arm]
-            if count > left:
-                raise RewardError(
-                    f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
-                    f"its pool of {int(tally.pools[arm])} left: each item may be told once."
-                )
-
-    def _within_pools(self, arms: list[int], on_way: Counter[int]) -> list[int]:
-        """Return the arms without those whose finite pool is on its way already."""
-        tally = self._search.tally
-        if tally.pools is None:
-            return arms
-        kept = []
-        for arm in arms:
-            if tally.counts[arm] + on_way[arm] < tally.pools[arm]:
-                on_way[arm] += 1
-                kept.append(arm)
-        return kept
+        gathered = sum(len(own) for other, own, _ in self._own if other == arm)
+        out = self._replica.draws.of_arm(arm)
+        left = int(tally.pools[arm] - tally.counts[arm]) - out - gathered
+        if count > left:
+            asked = f" and {out} handed out" if out else ""
+            raise RewardError(
+                f"{count} more rewards for arm {self._search.names[arm]!r} with {left} of "
+                f"its pool of {int(tally.pools[arm])} left{asked}: each item may be told once."
+            )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
-import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 from oddarm.errors import ParameterError, StateError, StudyExistsError
 from oddarm.search import Search
+from oddarm.store.clock import Clock
 from oddarm.store.database import Database, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
+from oddarm.store.log import dumps
+from oddarm.store.replica import Replica
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
 
@@ -24,7 +25,12 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 
 def create_study(
-    url: str | Path, name: str, arms: Sequence[Hashable] | int, **options: Any
+    url: str | Path,
+    name: str,
+    arms: Sequence[Hashable] | int,
+    *,
+    expired_reward: float | None = None,
+    **options: Any,
 ) -> Study:
     """Make a new study and return it.
 
@@ -32,12 +38,15 @@ def create_study(
         url: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
         name: Up to 100 letters, digits, dots, hyphens and underscores.
         arms: The names of the arms (text, numbers or tuples of them), or their number.
+        expired_reward: What a pull counts as when its lease ends before it is told, such as 1
+            where the reward is "timed out". By default the pull is handed out again, and the
+            result says what its promise then supposes.
         options: All else that `Search` takes: strategy, epsilon, rho, delta, rewards, …
     """
     search = Search(arms, **options)  # refuses what it refuses before a file is made
     database = open_database(url, create=True)
     try:
-        return create_in(database, name, search)
+        return create_in(database, name, search, expired_reward=expired_reward)
     except BaseException:
         database.close()
         raise
@@ -69,7 +78,12 @@ def list_studies(url: str | Path) -> list[StudyInfo]:
 
 
 def create_in(
-    database: Database, name: str, search: Search, *, clock: Callable[[], float] = time.time
+    database: Database,
+    name: str,
+    search: Search,
+    *,
+    expired_reward: float | None = None,
+    clock: Clock | None = None,
 ) -> Study:
     """Make a new study of a search in an open database."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
@@ -77,8 +91,17 @@ def create_in(
             f"study name {name!r}, must be 1 to 100 letters, digits, dots, hyphens and "
             "underscores, the first a letter or digit."
         )
+    if expired_reward is not None:
+        values = search.rewards.check(expired_reward)
+        if len(values) != 1:
+            raise ParameterError(f"expired_reward == {expired_reward!r}, must be one reward.")
+        expired_reward = float(values[0])
+    clock = clock or Clock()
+    identity = secrets.randbits(62)
+    replica = Replica(identity, name, search.strategy, clock)
+    replica.begin(search, expired_reward)
     try:
-        state = json.dumps(search.to_dict(), allow_nan=False)
+        state = dumps(replica.to_dict())
     except (TypeError, ValueError) as error:
         raise StateError(
             f"the study cannot be written as JSON ({error}): "
@@ -90,12 +113,22 @@ def create_in(
             "an arm's name has a character that is no text (NUL or half a surrogate pair): "
             "name arms by plain text."
         )
-    identity = secrets.randbits(62)
     with database.transaction(write=True) as connection:
         made = connection.execute(
-            f"INSERT INTO oddarm_studies (id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO oddarm_studies (id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (name) DO NOTHING",
-            (identity, name, clock(), search.strategy.name, search.n, 0, 0, 0, search.verdict),
+            (
+                identity,
+                name,
+                clock.wall(),
+                search.strategy.name,
+                search.n,
+                0,
+                0,
+                0,
+                0,
+                search.verdict,
+            ),
         )
         if made.rowcount != 1:
             raise StudyExistsError(

@@ -14,9 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from oddarm.errors import ParameterError
+from oddarm.errors import (
+    OddarmError,
+    ParameterError,
+    StateError,
+    StoreDamagedError,
+    StoreError,
+    UnknownStudyError,
+)
+from oddarm.postgres_url import PostgresURL, is_postgres
 
-__all__ = ["Connection", "Database", "Rows", "open_database"]
+__all__ = ["Connection", "Database", "Rows", "open_database", "reading"]
 
 
 class Rows(Protocol):
@@ -75,6 +83,8 @@ class Database(ABC):
             try:
                 yield connection
                 connection.execute("COMMIT")
+                if write:
+                    self.acknowledge()
             except BaseException:
                 self._abandon(connection)
                 raise
@@ -86,6 +96,9 @@ class Database(ABC):
             connection = self._idle.pop()
             try:
                 self.begin(connection, write)
+            except self.silent:
+                connection.close()
+                self._close_idle()  # the others would be waited for as long
             except self.broken:
                 connection.close()
             else:
@@ -109,6 +122,18 @@ class Database(ABC):
 
     broken: ClassVar[tuple[type[Exception], ...]] = ()
     """The errors by which a connection shows that it was cut."""
+    silent: ClassVar[tuple[type[Exception], ...]] = ()
+    """The errors by which a connection shows that the database has stopped answering."""
+
+    def error(
+        self, kind: type[StoreError], rule: str, remedy: str, reason: object = ""
+    ) -> StoreError:
+        """Return an error that says where the database is, and why; in public, neither."""
+        because = f" ({reason})" if reason else ""
+        return kind(f"{self.url} {rule}{because}: {remedy}.", f"the database {rule}: {remedy}.")
+
+    def acknowledge(self) -> None:  # noqa: B027 - most databases know for themselves
+        """Raise StoreError if what was committed would be lost, before anybody is told of it."""
 
     @abstractmethod
     def connect(self) -> Connection:
@@ -134,8 +159,28 @@ class Database(ABC):
 
     def close(self) -> None:
         """Close every connection that is not in use."""
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong while stored values are read into StoreDamagedError.
+
+    Args:
+        what: What is being read, for the message.
+    """
+    try:
+        yield
+    except (StateError, StoreError, UnknownStudyError):
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        rule, remedy = f"{what} is damaged in the database", "restore it from a backup"
+        reason = str(error) if isinstance(error, OddarmError) else repr(error)
+        raise StoreDamagedError(f"{rule} ({reason}): {remedy}.", f"{rule}: {remedy}.") from error
 
 
 def open_database(url: str | Path, *, create: bool = False) -> Database:
@@ -151,10 +196,10 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
     text = str(url)
     scheme, separator, rest = text.partition("://")
     database: Database
-    if separator and scheme in ("postgresql", "postgres"):
+    if is_postgres(text):
         from oddarm.store.postgres import PostgresDatabase
 
-        database = PostgresDatabase(text)
+        database = PostgresDatabase(PostgresURL.parse(text))
     elif separator and scheme != "sqlite":
         raise ParameterError(
             f"storage {scheme}://…, must be sqlite:///path, a path, or postgresql://…."
@@ -164,5 +209,9 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
         if not path:
             raise ParameterError(f"storage {text!r} names no file: pass sqlite:///path or a path.")
         database = SQLiteDatabase(Path(path), create=create)
-    migrate(database)
+    try:
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
     return database

@@ -20,8 +20,8 @@ class Pull:
     Attributes:
         id: What to tell the reward by.
         arm: The arm to pull.
-        expires: When the pull may be handed to somebody else, in seconds since 1970. A reward
-            that comes later is still taken.
+        expires: When the pull may be handed to somebody else, in seconds since 1970. The first
+            reward that is told for it counts.
     """
 
     id: str
@@ -39,8 +39,10 @@ class StudyInfo:
         verdict: Why it ended, or "running".
         strategy: The name of its strategy.
         arms: How many arms it has.
-        pulls: Rewards told.
-        revision: How many asks, batches of tells and arms set aside there were.
+        pulls: Rewards counted.
+        waiting: Rewards told that wait until an earlier pull of their arm is told.
+        revision: How many events there were: asks, batches of tells, arms set aside, ….
+
         created: When it was made, in seconds since 1970.
         updated: When the last of these came; `created` before that.
     """
@@ -51,6 +53,7 @@ class StudyInfo:
     strategy: str
     arms: int
     pulls: int
+    waiting: int
     revision: int
     created: float
     updated: float
@@ -61,7 +64,7 @@ def status_of(verdict: Verdict, paused: bool) -> Status:
     return "done" if verdict != "running" else "paused" if paused else "running"
 
 
-COLUMNS = "name, created, strategy, arms, paused, revision, pulls, verdict"
+COLUMNS = "name, created, strategy, arms, paused, revision, pulls, waiting, verdict"
 SHOWN = f"""{COLUMNS}, COALESCE((
     SELECT at FROM oddarm_events WHERE study = oddarm_studies.id ORDER BY seq DESC LIMIT 1
 ), created)"""
@@ -69,7 +72,7 @@ SHOWN = f"""{COLUMNS}, COALESCE((
 
 def study_info(row: Sequence[Any]) -> StudyInfo:
     """Return the info in a row of `SHOWN`."""
-    name, created, strategy, arms, paused, revision, pulls, verdict, updated = row
+    name, created, strategy, arms, paused, revision, pulls, waiting, verdict, updated = row
     return StudyInfo(
         name=name,
         status=status_of(verdict, bool(paused)),
@@ -77,6 +80,7 @@ def study_info(row: Sequence[Any]) -> StudyInfo:
         strategy=strategy,
         arms=int(arms),
         pulls=int(pulls),
+        waiting=int(waiting),
         revision=int(revision),
         created=float(created),
         updated=float(updated),

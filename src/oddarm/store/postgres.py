@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit, urlunsplit
 
-from oddarm.errors import MissingExtraError, StoreBusyError, StoreError, StoreFullError
+from oddarm.errors import (
+    MissingExtraError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+)
+from oddarm.postgres_url import PostgresURL
 from oddarm.store.database import Connection, Database
 
 if TYPE_CHECKING:
@@ -17,6 +23,12 @@ __all__ = ["PostgresDatabase"]
 
 WAIT_SECONDS = 5
 """How long a transaction waits for others, and how long to try to connect."""
+STATEMENT_SECONDS = 10
+"""How long the server works on one statement."""
+SILENT_SECONDS = 15
+"""How long to wait for a server that sends nothing; it may not be able to keep its own limits."""
+IDLE_SECONDS = 60
+"""How long the server lets a transaction wait for its client, who keeps others from the study."""
 
 LOST: dict[str, Any] = {
     "connect_timeout": WAIT_SECONDS,
@@ -55,38 +67,49 @@ class PostgresDatabase(Database):
 
     Args:
         url: `postgresql://user:password@host/database`, as libpq takes it.
+
+    A study is read in one snapshot: what others delete meanwhile is there to its end.
     """
 
     row_lock: ClassVar[str] = " FOR UPDATE"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: PostgresURL) -> None:
         super().__init__()
         try:
             import psycopg
+
+            from oddarm.store.postgres_connection import SilentServerError
         except ImportError:
             raise MissingExtraError("psycopg", "postgres", "a study in PostgreSQL") from None
-        self._dsn = url
-        self.url = _without_password(url)
+        self._address = url
+        self.url = url.shown
         self.broken: tuple[type[Exception], ...] = (psycopg.OperationalError,)  # type: ignore[misc]
+        self.silent: tuple[type[Exception], ...] = (SilentServerError,)  # type: ignore[misc]
 
     def connect(self) -> _PostgresConnection:
         """Return a new connection."""
-        import psycopg
         from psycopg.conninfo import conninfo_to_dict
 
-        given = conninfo_to_dict(self._dsn)
-        options = f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
+        from oddarm.store.postgres_connection import LimitedConnection
+
+        given = conninfo_to_dict(self._address.text)
+        limits = (
+            f"-c statement_timeout={STATEMENT_SECONDS}s "
+            f"-c idle_in_transaction_session_timeout={IDLE_SECONDS}s"
+        )
+        fixed = f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
         wanted: dict[str, Any] = {
             **LOST,
             **given,
-            "options": f"{given.get('options', '')} {options}",
+            "options": f"{limits} {given.get('options', '')} {fixed}",
         }
-        return _PostgresConnection(psycopg.connect(**wanted, autocommit=True))
+        connection = LimitedConnection.connect(**wanted, autocommit=True)
+        connection.patience = SILENT_SECONDS
+        return _PostgresConnection(connection)
 
     def begin(self, connection: Connection, write: bool) -> None:
-        """Begin; whoever writes a study then locks its row."""
-        del write
-        connection.execute("BEGIN")
+        """Begin; a writer then locks the row of its study, a reader sees all as it is now."""
+        connection.execute("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     @contextmanager
     def turn(self, write: bool) -> Iterator[None]:
@@ -102,25 +125,28 @@ class PostgresDatabase(Database):
         try:
             yield
         except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as error:
-            raise StoreBusyError(
-                f"{self.url} has been locked by others for {WAIT_SECONDS} s: try again."
-            ) from error
+            rule = f"has been locked by others for {WAIT_SECONDS} s"
+            raise self.error(StoreBusyError, rule, "try again") from error
+        except psycopg.errors.QueryCanceled as error:
+            rule = f"has worked on one statement for {STATEMENT_SECONDS} s"
+            raise self.error(StoreBusyError, rule, "try again") from error
+        except self.silent as error:
+            rule = f"has not answered for {SILENT_SECONDS} s"
+            remedy = "check that the server runs, and try again"
+            raise self.error(StoreBusyError, rule, remedy) from error
         except psycopg.errors.DiskFull as error:
-            raise StoreFullError(
-                f"{self.url} has no room left: free some space there and try again."
-            ) from error
+            remedy = "free some space there and try again"
+            raise self.error(StoreFullError, "has no room left", remedy) from error
+        except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
+            remedy = "restore it from a backup"
+            raise self.error(StoreDamagedError, "is damaged", remedy, error) from error
         except psycopg.Error as error:
-            words = " ".join(str(error).split()) or type(error).__name__
-            raise StoreError(
-                f"{self.url} cannot be used ({words}): check that the server runs and the URL."
-            ) from error
+            reason = self._address.reason(error)
+            remedy = "check that the server runs and the address"
+            # The driver's own message, which a traceback would show, may hold the password.
+            cause = None if self._address.holds_secret(str(error)) else error
+            raise self.error(StoreError, "cannot be used", remedy, reason) from cause
 
     def lock_schema(self, connection: Connection) -> None:
         """Let one process at a time change tables."""
         connection.execute("SELECT pg_advisory_xact_lock(?)", (SCHEMA_LOCK,))
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}", query=""))

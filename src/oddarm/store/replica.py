@@ -1,25 +1,33 @@
 """The search of a study in memory, at some point of the log of its events.
 
-The log holds every ask, every batch of tells and every arm set aside, in order. A search is a
-function of these, so a snapshot and the log after it give its state to the last bit, whoever
-reads them.
+The log holds every ask, every batch of tells, every pull that expired or was given up and every arm
+set aside, in order. The search and the pulls that are out are functions of these, so a snapshot and
+the log after it give both, in every process.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import time
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
+from oddarm._version import __version__
 from oddarm.errors import StateError, UnknownStudyError
 from oddarm.search import Search
-from oddarm.store.database import Connection
-from oddarm.store.leases import Leases, Listed, dumps
+from oddarm.state import OrNone, Real, Whole, mapping, parse
+from oddarm.store.clock import Clock
+from oddarm.store.database import Connection, reading
+from oddarm.store.draws import Draws
+from oddarm.store.legacy import read_legacy
+from oddarm.store.log import arms_of, dumps, loads, tell_all
 from oddarm.strategies import Strategy
 
-__all__ = ["Replica", "Told", "arms_of"]
+__all__ = ["Replica"]
+
+LOG = logging.getLogger("oddarm.store")
+
+FORMAT = "oddarm.study"
+FORMAT_VERSION = 1
 
 SNAPSHOT_AFTER = 1000
 """Events between two snapshots, if they are quick to replay."""
@@ -27,40 +35,48 @@ SNAPSHOT_SECONDS = 0.5
 """Seconds of work between two snapshots: to plan for thousands of arms takes a while."""
 
 
-Told: TypeAlias = tuple[int | list[int], list[float], str | Listed]
-"""Rewards: their arms, or the one arm of all; and their pulls, or the one key of all."""
-
-
-def arms_of(told: Told) -> list[int]:
-    """Return the arm of each reward."""
-    arms, rewards, _ = told
-    return [arms] * len(rewards) if isinstance(arms, int) else arms
-
-
 class Replica:
-    """A copy of the search, brought up to date before each use.
+    """A copy of the search and of the pulls that are out, brought up to date before each use.
 
     Args:
         study: The study's number in the database.
         name: Its name.
-        strategy: Its strategy, if that is none of oddarm's.
+        strategy: Its strategy, if that is one of the user's own.
+        clock: Tells the time.
 
     Attributes:
         revision: How many events it has seen.
         index: The position of each arm, by name.
-        leases: The pulls that were handed out and not told, as far as they are in memory.
+        draws: The pulls that were handed out and are not counted yet.
+        expired_reward: What a pull counts as when its lease ends; None if it is handed out again.
+        again: How many pulls were handed out again.
+        given_up: How many pulls were given up.
+        expired: How many pulls expired and count as `expired_reward`.
     """
 
-    def __init__(self, study: int, name: str, strategy: Strategy | None) -> None:
+    def __init__(self, study: int, name: str, strategy: Strategy | None, clock: Clock) -> None:
         self.study = study
         self.name = name
+        self.clock = clock
         self.revision = 0
         self.index: dict[Any, int] = {}
         self._strategy = strategy
-        self.leases = Leases(study, name)
         self._search: Search | None = None
+        self._due = False  # whether a snapshot is, however short the log after the last one
+        self._done = (
+            False  # whether the last snapshot, or one that is due, is of a search at its end
+        )
         self._events = 0  # since the last snapshot
         self._seconds = 0.0  # that the search took for them
+        self._forget()
+
+    def _forget(self) -> None:
+        self.draws = Draws(f"{self.study & 0xFFFFFF:06x}")
+        self.expired_reward: float | None = None
+        self.again = 0
+        self.given_up = 0
+        self.expired = 0
+        self._empty: set[int | None] = set()  # limits of asks that gave nothing, until a change
 
     @property
     def search(self) -> Search:
@@ -73,15 +89,37 @@ class Replica:
         """Whether there is a search in memory."""
         return self._search is not None
 
-    def undo(self, ahead: bool) -> None:
-        """Take note that a transaction was rolled back.
+    @property
+    def supposes(self) -> list[str]:
+        """What became of the pulls that were not told in time, and what the promise supposes."""
+        found = []
+        if self.again:
+            late = "1 pull was" if self.again == 1 else f"{self.again:,} pulls were"
+            found.append(
+                f"{late} not told in time and drawn again; that supposes that being late does not "
+                "depend on the reward."
+            )
+        if self.expired:
+            late = "1 pull was" if self.expired == 1 else f"{self.expired:,} pulls were"
+            found.append(f"{late} not told in time and counted as {self.expired_reward:g}.")
+        if self.given_up:
+            lost = "1 pull was" if self.given_up == 1 else f"{self.given_up:,} pulls were"
+            found.append(
+                f"{lost} given up; that supposes that losing a pull does not depend on the reward."
+            )
+        return found
 
-        Args:
-            ahead: Whether the search may be ahead of the log: then it is read anew.
-        """
-        self.leases.forget()
-        if ahead:
-            self._search = None
+    def undo(self) -> None:
+        """Take note that a transaction was rolled back: all is read anew."""
+        self._search = None
+
+    def pulls_of(self, connection: Connection, ask: int) -> int:
+        """Return how many new pulls an ask handed out; 0 if there was no such ask."""
+        row = connection.execute(
+            "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
+            (self.study, ask),
+        ).fetchone()
+        return 0 if row is None else len(loads(row[0])["arms"])
 
     def gone(self) -> UnknownStudyError:
         """Return the error that says that the study was deleted."""
@@ -95,22 +133,24 @@ class Replica:
             lock: What a SELECT ends with that holds the study until the transaction ends.
         """
         row = connection.execute(
-            "SELECT revision, paused FROM oddarm_studies WHERE id = ?" + lock, (self.study,)
+            "SELECT revision, paused, pulls, verdict FROM oddarm_studies WHERE id = ?" + lock,
+            (self.study,),
         ).fetchone()
         if row is None:
             raise self.gone()
-        revision, paused = int(row[0]), bool(row[1])
+        revision, paused, pulls, verdict = int(row[0]), bool(row[1]), int(row[2]), row[3]
         if self._search is None or revision != self.revision:
-            self.leases.forget()
             try:
-                self._replay(connection, revision)
+                with reading(f"study {self.name!r}"):
+                    self._replay(connection, revision)
+                self._check(pulls, verdict)
             except BaseException:
                 self._search = None
                 raise
         return paused
 
     def append(self, connection: Connection, kind: str, body: Any, now: float) -> int:
-        """Write an event to the log, which the search is told by `apply`; return its number."""
+        """Write an event to the log, which `apply` then carries out; return its number."""
         self.revision += 1
         connection.execute(
             "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
@@ -118,39 +158,94 @@ class Replica:
         )
         return self.revision
 
-    def apply(self, kind: str, body: Any) -> None:
-        """Ask or tell the search as an event says.
+    def may_ask(self, limit: int | None) -> bool:
+        """Return whether the search may have more to ask for than when it was last asked.
 
-        The body of an ask has the limit that the search was asked for (0: it was not asked) and
-        the arms handed out. That of a batch of tells is a list of `Told`. An arm set aside has
-        its reason.
+        Nothing has changed since an ask that gave nothing, so one for no more gives nothing too.
         """
-        search = self.search
-        if kind == "ask":
-            if body["limit"] != 0:
-                self.ask(body["limit"])
-            return
+        if limit is None:
+            return None not in self._empty
+        return not any(empty is not None and limit <= empty for empty in self._empty)
+
+    def ask(self, limit: int | None) -> list[int]:
+        """Ask the search; return the arms that the budget and finite pools leave room for."""
         began = time.perf_counter()
+        search = self.search
+        arms: list[int] = search.ask_indices(limit).tolist()
+        if search.max_pulls is not None:
+            room = max(search.max_pulls - search.pulls - self.draws.outstanding, 0)
+            search.give_back([search.names[arm] for arm in arms[room:]])
+            arms = arms[:room]
+        pools = search.tally.pools
+        if pools is not None:
+            left: dict[int, int] = {}
+            taken = []
+            for arm in arms:
+                if arm not in left:
+                    left[arm] = int(pools[arm] - search.tally.counts[arm]) - self.draws.of_arm(arm)
+                left[arm] -= 1
+                if left[arm] >= 0:
+                    taken.append(arm)
+            arms = taken
+        if arms:
+            self._empty.clear()
+        else:
+            self._empty.add(limit)
+        self._note(began)
+        return arms
+
+    def grant(self, ask: int, body: Any) -> list[str]:
+        """Hand out the pulls of an ask as its event says; return their ids.
+
+        The body has the limit that the search was asked for (0: it was not asked), the arms of the
+        new pulls, the pulls that are handed out again, and when and for how long they are leased.
+        """
+        again, lease, expires = body.get("again", []), body["lease"], body["expires"]
+        out = [*self.draws.named(again), *self.draws.grant(ask, body["arms"])]
+        left = min(expires - self.clock.wall(), lease)
+        self.draws.lease(out, expires, lease, self.clock.steady() + left)
+        self.again += len(out) - len(body["arms"])
+        return [draw.id for draw in out]
+
+    def apply(self, kind: str, body: Any) -> None:
+        """Carry out an event other than an ask.
+
+        The body of a batch of tells, or of pulls that expired and count as `expired_reward`, is a
+        list of `Told`. Pulls given up are listed. An arm set aside has its reason.
+        """
+        began = time.perf_counter()
+        search, draws = self.search, self.draws
+        self._empty.clear()
         if kind == "aside":
             search.set_aside(search.names[body["arm"]], body["reason"])
+            draws.drop(body["arm"])
+            self._note(began)
+            return
+        arms: list[int] = []
+        rewards: list[float] = []
+        if kind == "give-up":
+            lost = draws.named(body["pulls"])
+            if not search.done:
+                self.given_up += sum(draw.arm not in draws.dropped for draw in lost)
+            for draw in lost:
+                counted = draws.give_up(draw)
+                arms += [draw.arm] * len(counted)
+                rewards += counted
+            search.give_back([search.names[draw.arm] for draw in lost])
         else:
-            if len(body) == 1:  # nearly always
-                arms, rewards = arms_of(body[0]), body[0][1]
-            else:
-                arms = [arm for told in body for arm in arms_of(told)]
-                rewards = [reward for _, rewards, _ in body for reward in rewards]
-            if len(arms) == 1:
-                search.tell(search.names[arms[0]], rewards[0])
-            else:
-                search.tell_checked(np.array(arms, dtype=np.intp), np.array(rewards, dtype=float))
+            if kind == "expired":
+                self.expired += sum(len(rewards) for _, rewards, _ in body)
+            for told in body:
+                if isinstance(told[2], str):  # told without a pull: data, which counts at once
+                    arms += arms_of(told)
+                    rewards += told[1]
+                    continue
+                for draw, reward in zip(draws.named(told[2]), told[1], strict=True):
+                    counted = draws.tell(draw, reward)
+                    arms += [draw.arm] * len(counted)
+                    rewards += counted
+        tell_all(search, arms, rewards)
         self._note(began)
-
-    def ask(self, limit: int | None) -> list[Any]:
-        """Ask the search."""
-        began = time.perf_counter()
-        names = self.search.ask(limit)
-        self._note(began)
-        return names
 
     def _note(self, began: float) -> None:
         self._events += 1
@@ -160,15 +255,77 @@ class Replica:
         """Write how far the study is, with a snapshot if the last one is long ago."""
         search = self.search
         connection.execute(
-            "UPDATE oddarm_studies SET revision = ?, pulls = ?, verdict = ? WHERE id = ?",
-            (self.revision, search.pulls, search.verdict, self.study),
+            "UPDATE oddarm_studies SET revision = ?, pulls = ?, waiting = ?, verdict = ? "
+            "WHERE id = ?",
+            (self.revision, search.pulls, self.draws.waiting, search.verdict, self.study),
         )
-        if self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS:
+        if search.done and not self._done:  # others must come to the same verdict
+            self._done = self._due = True
+        if self._due or self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS:
             connection.execute(
                 "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
-                (self.revision, dumps(search.to_dict()), self.study),
+                (self.revision, dumps(self.to_dict()), self.study),
             )
-            self._events, self._seconds = 0, 0.0
+            self._events, self._seconds, self._due = 0, 0.0, False
+
+    def begin(self, search: Search, expired_reward: float | None) -> None:
+        """Take over the search of a new study."""
+        self._search = search
+        self.expired_reward = expired_reward
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole state as JSON values."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "oddarm": __version__,
+            "search": self.search.to_dict(),
+            "draws": self.draws.to_rows(),
+            "expired_reward": self.expired_reward,
+            "again": self.again,
+            "given_up": self.given_up,
+            "expired": self.expired,
+        }
+
+    def _restore(self, connection: Connection, revision: int) -> None:
+        """Read the snapshot."""
+        self._forget()
+        rows: Any  # which `Draws.restore` checks
+        at, text = connection.execute(
+            "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
+        ).fetchone()
+        state = mapping(parse(text), "state")
+        if state.get("format") != FORMAT:
+            self._search = Search.from_dict(state, strategy=self._strategy)
+            rows, self.again = read_legacy(connection, self.study, self._search, int(at), revision)
+            at, state = revision, {}
+        else:
+            Whole(FORMAT_VERSION, FORMAT_VERSION).decode(state.get("version"), "version")
+            self._search = Search.from_dict(
+                mapping(state.get("search"), "search"), strategy=self._strategy
+            )
+            rows = state.get("draws")
+            self.again = Whole().decode(state.get("again"), "again")
+            self.given_up = Whole().decode(state.get("given_up"), "given_up")
+            self.expired = Whole().decode(state.get("expired"), "expired")
+            ends = self._search.rewards.low, self._search.rewards.high
+            self.expired_reward = OrNone(Real(*ends)).decode(
+                state.get("expired_reward"), "expired_reward"
+            )
+            if self.expired_reward is not None:
+                self._search.rewards.check(self.expired_reward)
+        self.revision, self._events, self._seconds = int(at), 0, 0.0
+        self._due = state.get("oddarm") != __version__
+        self._done = self._search.done
+        self.index = {name: i for i, name in enumerate(self._search.names)}
+        aside = [self.index[name] for name in self._search.errors]
+        self.draws.restore(rows, aside, self.clock.wall(), self.clock.steady())
+        if any(row[2] >= self._search.n for row in rows):
+            raise StateError(
+                f"study {self.name!r} has pulls of an arm that it does not have: "
+                "restore the database from a backup."
+            )
+        self._search.rewards.check([row[5] for row in rows if row[5] is not None])
 
     def _replay(self, connection: Connection, revision: int) -> None:
         """Apply the events up to `revision`, from where we are or from the snapshot."""
@@ -176,22 +333,60 @@ class Replica:
             "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self.study,)
         ).fetchone()
         if self._search is None or not int(saved[0]) <= self.revision <= revision:
-            at, state = connection.execute(
-                "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
-            ).fetchone()
-            self._search = Search.from_dict(json.loads(state), strategy=self._strategy)
-            self.revision, self._events, self._seconds = int(at), 0, 0.0
-            self.index = {name: i for i, name in enumerate(self._search.names)}
+            self._restore(connection, revision)
         events = connection.execute(
             "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "
             "ORDER BY seq",
             (self.study, self.revision, revision),
         )
+        differs = None
         for seq, kind, text in events.fetchall():
             if seq != self.revision + 1:
                 raise StateError(
                     f"study {self.name!r} has no event {self.revision + 1} in its log: "
                     "restore the database from a backup."
                 )
-            self.apply(kind, json.loads(text))
+            body = loads(text)
+            if kind != "ask":
+                self.apply(kind, body)
+            else:
+                if body["limit"] != 0 and self.ask(body["limit"]) != body["arms"]:
+                    differs = differs or int(seq)
+                self.grant(int(seq), body)
             self.revision = int(seq)
+        if differs is not None:
+            self._start_over(differs)
+
+    def _start_over(self, seq: int) -> None:
+        """Go on after a replay that asked for other arms than the log says.
+
+        Another version of oddarm, or the arithmetic of another processor, plans otherwise. What
+        was told stands, and the promise holds for any choice of arms, so the run starts over on
+        the rewards told so far, and a snapshot is taken with the next write.
+        """
+        LOG.warning(
+            "study %r: event %d asked for other arms than oddarm %s asks for on this machine; "
+            "the run starts over on the rewards told so far",
+            self.name,
+            seq,
+            __version__,
+        )
+        if not self.search.done:
+            self.search.start_over()
+        self._empty.clear()
+        self._due = True
+
+    def _check(self, pulls: int, verdict: str) -> None:
+        """Refuse a log that does not lead to what the study says of itself."""
+        search = self.search
+        if search.pulls != pulls:
+            raise StateError(
+                f"the log of study {self.name!r} counts {search.pulls:,} rewards, must be the "
+                f"{pulls:,} that the study has: restore the database from a backup."
+            )
+        if verdict not in ("running", "budget") and search.verdict != verdict:
+            raise StateError(
+                f"study {self.name!r} ended with the verdict {verdict!r}, and oddarm "
+                f"{__version__} on this machine comes to {search.verdict!r}: open it with the "
+                "version, and on the kind of machine, that it ran on."
+            )

@@ -1,9 +1,9 @@
 """The tables, and the steps that bring an older database up to date.
 
     oddarm_studies     one row a study: how far its log goes, and what a list of studies shows
-    oddarm_events      the log, append-only: every ask, batch of tells and arm set aside, in order
-    oddarm_snapshots   the state of the search at some point of the log
-    oddarm_leases      parts of asks, with the pulls that have not been told yet
+    oddarm_events      the log, append-only: every ask, batch of tells and so on, in order
+    oddarm_snapshots   the search and the pulls that are out, at some point of the log
+    oddarm_leases      the pulls that were out when a study was last written before version 4
     oddarm_keys        the keys of rewards told without a pull
     oddarm_arms        what has been seen of each arm, for readers with SQL of their own
 
@@ -41,6 +41,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     ("CREATE INDEX oddarm_leases_expires ON oddarm_leases (study, expires)",),
     (),  # the log lists pulls in short, which older versions cannot read
+    # Snapshots hold the pulls that are out, and rewards count in the order asked for.
+    ("ALTER TABLE oddarm_studies ADD COLUMN waiting BIGINT NOT NULL DEFAULT 0",),
 )
 """Step k brings a database of version k-1 to version k; steps are added, never changed."""
 

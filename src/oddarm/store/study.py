@@ -8,8 +8,7 @@ import io
 import itertools
 import json
 import threading
-import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -20,10 +19,13 @@ from oddarm.errors import ParameterError, UnknownStudyError
 from oddarm.result import Result
 from oddarm.search import Search
 from oddarm.store.batch import LEASE_SECONDS, Batch
+from oddarm.store.clock import Clock
 from oddarm.store.database import Connection, Database
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.replica import Replica, arms_of
+from oddarm.store.log import arms_of, loads
+from oddarm.store.replica import Replica
 from oddarm.strategies import Strategy
+from oddarm.text import csv_cell
 
 __all__ = ["Study"]
 
@@ -38,7 +40,7 @@ class Study:
         database: Where the study lives.
         name: Its name.
         strategy: Its strategy, if that is one of your own; those of oddarm are found by name.
-        clock: Returns seconds since 1970.
+        clock: Tells the time.
 
     Example:
         >>> import oddarm, tempfile
@@ -61,12 +63,12 @@ class Study:
         name: str,
         *,
         strategy: Strategy | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Clock | None = None,
     ) -> None:
         self.name = name
         self._database = database
-        self._clock = clock
         self._lock = threading.RLock()
+        self._in_batch = False
         with database.transaction() as connection:
             row = connection.execute(
                 "SELECT id FROM oddarm_studies WHERE name = ?", (name,)
@@ -76,13 +78,14 @@ class Study:
                     f"study {name!r} is not in {database.url}: create it, or list what is there."
                 )
             self._id = int(row[0])
-            self._replica = Replica(self._id, name, strategy)
+            self._replica = Replica(self._id, name, strategy, clock or Clock())
             self._replica.catch_up(connection)
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls to be made; each is yours until it expires.
 
-        Pulls that others let expire are handed out again first.
+        Pulls that others let expire are handed out again first, under the same id, unless the
+        study has an `expired_reward`.
 
         Args:
             limit: The most pulls to return; None for one natural round of the strategy.
@@ -97,6 +100,10 @@ class Study:
 
     def tell(self, pull: str, reward: float) -> bool:
         """Report the reward of a pull; return False, and change nothing, if it was told before.
+
+        The search counts the rewards of an arm in the order in which they were asked for. A reward
+        is on disk when this returns; it counts once every earlier pull of its arm was told, has
+        expired with an `expired_reward`, or was given up.
 
         Raises:
             UnknownPullError: The study never handed out that pull.
@@ -120,11 +127,30 @@ class Study:
             rewards: One reward or several.
             key: A name of your own for these rewards; told again under it, they change nothing.
 
+        They count at once. Report what you have, not what you like: which rewards are reported
+        must not depend on their values.
+
         Returns:
             Whether they were new.
         """
         with self.batch() as batch:
             return batch.tell_arm(arm, rewards, key=key)
+
+    def give_up(self, pulls: Iterable[str]) -> int:
+        """Say that pulls will never be told; return how many were still out.
+
+        Later rewards of their arms wait for them no longer, and the search may ask for others in
+        their place. From then on the result says that its promise supposes that losing a pull does
+        not depend on its reward: if it may, as with a time-out, tell a reward instead.
+
+        Args:
+            pulls: The ids of the pulls.
+
+        Raises:
+            UnknownPullError: The study never handed out one of them.
+        """
+        with self.batch() as batch:
+            return batch.give_up(pulls)
 
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
@@ -150,24 +176,42 @@ class Study:
 
         What its methods refuse leaves no trace; any other error undoes the whole batch.
         """
-        with self._lock:
+        with self._alone():
             batch = None
             try:
                 with self._database.transaction(write=True) as connection:
                     paused = self._replica.catch_up(connection, self._database.row_lock)
-                    batch = Batch(self._replica, connection, paused, self._clock)
+                    batch = Batch(self._replica, connection, paused)
                     yield batch
                     batch.finish()
             except BaseException:
-                self._replica.undo(batch is None or batch.advanced)
+                if batch is None or batch.advanced:
+                    self._replica.undo()
                 raise
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads out; refuse what a batch of this thread would be confused by."""
+        with self._lock:
+            if self._in_batch:
+                raise ParameterError(
+                    f"study {self.name!r} is used inside a batch of its own: "
+                    "use the batch, or end it first."
+                )
+            self._in_batch = True
+            try:
+                yield
+            finally:
+                self._in_batch = False
 
     def search(self) -> Search:
         """Return a copy of the search as it is now, which is yours to change."""
-        with self._lock:
+        with self._alone():
             with self._database.transaction() as connection:
                 self._replica.catch_up(connection)
-            return copy.deepcopy(self._replica.search)
+            search = copy.deepcopy(self._replica.search)
+            search.supposes = self._replica.supposes
+            return search
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
@@ -222,10 +266,12 @@ class Study:
             raise self._replica.gone()
 
     def export(self, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
-        """Yield every reward as a line of text, in the order in which the search took them.
+        """Yield every reward as a line of text, in the order in which they were told.
 
         The columns are seq (rewards of one batch share it), at (seconds since 1970), pull (its id,
-        or the key it was told under), arm and reward. A CSV file starts with their names.
+        or the key it was told under), arm and reward. A CSV file starts with their names, and text
+        in it that a spreadsheet would take for a formula follows an apostrophe. The search counts
+        the rewards of one arm in the order of their pulls.
 
         Args:
             format: "jsonl" for one JSON object a line, or "csv".
@@ -241,21 +287,21 @@ class Study:
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
         """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
-        names, leases = self._names, self._replica.leases
+        names, draws = self._names, self._replica.draws
         last = 0
         while True:
             with self._database.transaction() as connection:
                 self._check_there(connection)
                 rows = connection.execute(
-                    "SELECT seq, at, body FROM oddarm_events WHERE study = ? AND kind = 'tell' "
-                    "AND seq > ? ORDER BY seq LIMIT ?",
+                    "SELECT seq, at, body FROM oddarm_events WHERE study = ? "
+                    "AND kind IN ('tell', 'expired') AND seq > ? ORDER BY seq LIMIT ?",
                     (self._id, last, page),
                 ).fetchall()
             for seq, at, text in rows:
-                for told in json.loads(text):
+                for told in loads(text):
                     _, rewards, pulls = told
                     one_key = isinstance(pulls, str)
-                    each = [pulls] * len(rewards) if one_key else leases.in_full(pulls)
+                    each = [pulls] * len(rewards) if one_key else draws.ids(pulls)
                     for arm, pull, reward in zip(arms_of(told), each, rewards, strict=True):
                         yield {
                             "seq": seq,
@@ -303,5 +349,5 @@ def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # no
     names = ("seq", "at", "pull", "arm", "reward")
     for row in itertools.chain([names], (tell.values() for tell in tells)):
         line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(row)
+        csv.writer(line, lineterminator="\n").writerow(map(csv_cell, row))
         yield line.getvalue()

@@ -1,6 +1,6 @@
 /** The arms on a canvas: one row each, its interval on a common axis, its pulls beside it. */
 
-import { count, element } from "./words.js";
+import { count, element, plural } from "./words.js";
 
 const TOP = 24; // room for the heads of the columns
 const BOTTOM = 34; // room for the axis
@@ -40,7 +40,7 @@ export class Chart {
     this.canvas.addEventListener("pointerleave", () => this.hover(null));
     this.canvas.addEventListener("click", (event) => this.select(this.armAt(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.canvas.addEventListener("blur", () => this.redraw());
+    for (const kind of ["focus", "blur"]) this.canvas.addEventListener(kind, () => this.placeTip());
   }
 
   /** Show other numbers; the chosen arm stays. */
@@ -60,7 +60,7 @@ export class Chart {
     this.shaded = largest(view.community) < MOST_COMMUNITIES;
     this.spans = gapsOf(view);
     this.apart = new Set([...view.outliers, ...outsiders(view)]);
-    this.redraw();
+    this.update();
   }
 
   clear() {
@@ -68,25 +68,23 @@ export class Chart {
     this.hover(null);
   }
 
-  /** Choose an arm and bring it into sight; null lets go. */
+  /** Choose an arm and bring it into sight; null chooses none. */
   select(arm) {
     this.selected = arm;
-    if (arm !== null && this.readable && this.tops) {
+    if (this.layOut() && arm !== null && this.readable) {
       const above = this.tops[this.place[arm]];
       const seen = this.scroll.clientHeight - TOP - BOTTOM;
       if (above < this.scroll.scrollTop) this.scroll.scrollTop = above;
       if (above + ROW > this.scroll.scrollTop + seen) this.scroll.scrollTop = above + ROW - seen;
     }
     this.onSelect(arm);
-    this.redraw();
+    this.update();
   }
 
   /** Change between all arms at once and rows whose names can be read. */
   setReadable(readable) {
     this.readable = readable;
-    this.layOut();
-    if (this.selected !== null) this.select(this.selected);
-    this.redraw();
+    this.select(this.selected);
   }
 
   hover(arm) {
@@ -133,6 +131,12 @@ export class Chart {
     return first;
   }
 
+  /** Place rows and tip now, as the text beside them changes now; the picture follows. */
+  update() {
+    if (this.layOut()) this.placeTip();
+    this.redraw();
+  }
+
   /** Draw at the next frame, once, however often this is called. */
   redraw() {
     this.pending ||= requestAnimationFrame(() => {
@@ -151,8 +155,12 @@ export class Chart {
     );
   }
 
-  /** Decide how high the rows are. Among many, arms apart and the chosen one get more room. */
+  /**
+   * Decide how wide the columns and how high the rows are; return false out of sight. Among many
+   * arms, those apart and the chosen one get more room.
+   */
   layOut() {
+    if (this.view === null || !this.scroll.clientWidth) return false;
     const n = this.order.length;
     const all = n * ROW;
     this.height = Math.min(all + TOP + BOTTOM, Math.max(280, Math.min(TALLEST, innerHeight * 0.75)));
@@ -174,30 +182,31 @@ export class Chart {
     this.scroll.style.height = `${this.height}px`;
     const scrolled = this.readable && !this.fits;
     this.room.style.height = `${scrolled ? all + TOP + BOTTOM : this.height}px`;
+    this.width = this.scroll.clientWidth; // a scrollbar may have come or gone
+    this.canvas.style.width = `${this.width}px`;
+    this.canvas.style.height = `${this.height}px`;
+    this.names = Math.min(150, Math.max(64, this.width * 0.2));
+    this.bars = Math.min(150, Math.max(56, this.width * 0.16));
+    this.left = this.names + 10;
+    this.right = this.width - SIDE - this.bars - 18;
+    this.axis = axisOf(this.view, this.left, this.right);
+    return true;
   }
 
   draw() {
-    if (this.view === null || !this.scroll.clientWidth) return;
-    this.layOut();
-    const { context: c, colours } = this;
-    this.width = this.scroll.clientWidth;
+    if (!this.layOut()) return;
+    const { context: c, colours, left, right } = this;
     const ratio = devicePixelRatio;
     const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== wide || this.canvas.height !== high) {
       this.canvas.width = wide;
       this.canvas.height = high;
-      this.canvas.style.width = `${this.width}px`;
-      this.canvas.style.height = `${this.height}px`;
     }
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, this.width, this.height);
     c.font = "12px system-ui, sans-serif";
     c.textBaseline = "middle";
 
-    this.names = Math.min(150, Math.max(64, this.width * 0.2));
-    this.bars = Math.min(150, Math.max(56, this.width * 0.16));
-    const [left, right] = [this.names + 10, this.width - SIDE - this.bars - 18];
-    this.axis = axisOf(this.view, left, right);
     const offset = this.scroll.scrollTop;
     const bottom = this.height - BOTTOM;
 
@@ -378,7 +387,7 @@ export function describe(view, arm) {
   const write = writerOf(view);
   const mean = means[arm] === null ? "not pulled yet" : `mean ${write(means[arm])}`;
   const ends = `between ${write(low[arm])} and ${write(high[arm])}`;
-  return `${mean}, ${ends}, ${count(counts[arm])} pulls, rank ${count(rank[arm])}, ${statuses[arm]}`;
+  return `${mean}, ${ends}, ${plural(counts[arm], "pull")}, rank ${count(rank[arm])}, ${statuses[arm]}`;
 }
 
 /** Return how means are written: three digits of a typical interval's width. */

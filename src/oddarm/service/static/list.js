@@ -133,7 +133,7 @@ function bodyOf(fields) {
     strategy: fields.strategy.value,
     until: fields.until.value,
   };
-  for (const name of ["max_outliers", "rho", "epsilon", "delta", "max_pulls"]) {
+  for (const name of ["max_outliers", "rho", "epsilon", "delta", "max_pulls", "expired_reward"]) {
     if (fields[name].value !== "") body[name] = Number(fields[name].value);
   }
   if (fields.rewards.value === "range") {

@@ -155,10 +155,11 @@ export class StudyPage {
       shown.lastChild.append(bar);
       return shown;
     };
+    const waiting = view.waiting === 0 ? "" : `; ${count(view.waiting)} told and waiting for an earlier pull`;
     const speed = rate === null ? "–" : rate < 10 ? number(rate, 2) : count(rate);
     renew(
       byId("facts"),
-      fact("Pulls", count(view.pulls), `last ${moment(view.updated)}`),
+      fact("Pulls", count(view.pulls), `last ${moment(view.updated)}${waiting}`),
       ...(view.status === "done" ? [] : [fact("Pulls per second", speed)]),
       fact("Verdict", verdictWords(view.verdict, "not done"), `strategy ${view.strategy}`),
       against("Budget", cost.budget, "none"),
@@ -316,8 +317,9 @@ export class StudyPage {
     const text = arm === null ? "" : `${this.view.names[arm]}: ${describe(this.view, arm)}`;
     const matches = this.found === null ? "" : `${plural(this.found, "arm")} found. `;
     const line = byId("reading");
+    if (line.textContent === matches + text) return; // what is being said aloud is said to its end
     line.setAttribute("aria-live", aloud);
-    if (line.textContent !== matches + text) line.textContent = matches + text;
+    line.textContent = matches + text;
   }
 
   /** Choose the first arm whose name holds the words sought, or the next one. */
