@@ -16,6 +16,7 @@ from oddarm.errors import MissingExtraError, OddarmError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
 from oddarm.sources.table_duckdb import LOADER, Connection
 from oddarm.testing import check_source
+from reproduction.shared import shared_set
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
@@ -467,8 +468,8 @@ def test_search_over_a_table(strategy):
 
 def test_shared_sets(shared_data):
     """On real data, a table has the arms, sizes and sums that were counted independently."""
-    for name in ("mpls_stops_citation", "jester5k_rating"):
-        (problem,) = oddarm.datasets.shared_set(name, shared_data)
+    for name in ("mpls_stops_citation", "jester5k_rating", "crowd_dog_worker_correct"):
+        (problem,) = shared_set(name, shared_data)
         source = oddarm.open_table(shared_data / f"{name}.parquet", "arm", "reward")
         sizes = dict(zip(map(str, source.arms), source.rewards.pools, strict=True))
         assert sizes == dict(zip(problem.arms, problem.sizes, strict=True))
