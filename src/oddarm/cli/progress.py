@@ -11,8 +11,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from oddarm.progress import Shown
-from oddarm.result import Result
+from oddarm.results.progress import Shown
+from oddarm.results.result import Result
 from oddarm.search import Search
 
 __all__ = ["PullProgress", "SweepProgress"]

@@ -18,9 +18,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
+from oddarm.definitions.groups import outlier_groups
 from oddarm.errors import ParameterError
-from oddarm.groups import outlier_groups
 from oddarm.problem import Problem
 
 __all__ = ["Illustration", "illustration", "illustrations"]

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
 from oddarm.datasets.tables import CountProblem, read_counts
 from oddarm.errors import MissingExtraError, ParameterError
 

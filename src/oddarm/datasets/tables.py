@@ -22,8 +22,8 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm.definitions.groups import Group, outlier_groups
 from oddarm.errors import MissingExtraError, OddarmError, ParameterError
-from oddarm.groups import Group, outlier_groups
 from oddarm.problem import exact
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
 from oddarm.datasets.tables import CountProblem
 from oddarm.errors import OddarmError, ParameterError
 

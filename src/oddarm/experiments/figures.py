@@ -27,7 +27,7 @@ from oddarm.experiments.claims import (
     radii_of,
     strategy_label,
 )
-from oddarm.plotting import COLOURS
+from oddarm.results.plot import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

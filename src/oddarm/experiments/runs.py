@@ -18,11 +18,11 @@ from typing import Any, Literal
 import numpy as np
 
 from oddarm._version import __version__
+from oddarm.batch.simulate import simulate
 from oddarm.datasets import CountProblem, configuration, shared_set
 from oddarm.datasets.synthetic import EPSILONS, SIZES
-from oddarm.groups import outlier_groups
+from oddarm.definitions.groups import outlier_groups
 from oddarm.problem import Problem
-from oddarm.simulation import simulate
 from oddarm.strategies import STRATEGIES, Strategy
 
 __all__ = ["Cell", "Plan", "most_seconds", "plan", "run_cell", "run_cells"]
