@@ -2,8 +2,8 @@
 
 import pytest
 
-from made_cells import along_epsilon, capped, cell, everything
 from reproduction.claims import best_cells, check_claims, percent, saving
+from support.made_cells import along_epsilon, capped, cell, everything
 
 
 def verdicts(cells):

@@ -1,7 +1,7 @@
 """The figures, on made-up cells."""
 
-from made_cells import capped, everything
 from reproduction.figures import draw_all
+from support.made_cells import capped, everything
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

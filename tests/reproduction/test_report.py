@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from made_cells import everything
 from reproduction.report import write_report
+from support.made_cells import everything
 
 PROVENANCE = {"machine": "a <small> one", "sizes": [20, 50]}
 

@@ -13,11 +13,11 @@ from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
 from oddarm.service import create_app
 from oddarm.service import studies as studies_module
+from oddarm.service.batching import Studies
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
-from oddarm.service.studies import Studies
 from oddarm.store import Study, sqlite
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 
 ARMS = ["ams", "fra", "lhr", "gru"]
 

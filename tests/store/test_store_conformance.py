@@ -21,7 +21,7 @@ from oddarm.errors import (
 from oddarm.sources import SimulatedArms
 from oddarm.store import replica
 from oddarm.store.catalog import create_in
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
 from oddarm.strategies import STRATEGIES
 from oddarm.testing import EASY, NAMES

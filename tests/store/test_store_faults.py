@@ -22,7 +22,7 @@ from oddarm.errors import (
     StoreFullError,
 )
 from oddarm.store import schema, sqlite
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 from oddarm.store.draws import Draws
 from oddarm.testing import NAMES
 

@@ -1,13 +1,13 @@
 """The rivals against plain renderings of their definitions, on fixed reward tables."""
 
+import literal_rivals as literal
 import numpy as np
 import pytest
 
-import literal_rivals as literal
 import oddarm
 from oddarm.bounds.sigma import l_of_k
 from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim
-from oddarm.strategies.wrr import weight
+from oddarm.strategies.sigma.wrr import weight
 
 BUDGET = 3000
 

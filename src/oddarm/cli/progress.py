@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from oddarm.progress import Shown
-from oddarm.result import Result
+from oddarm.results.progress import Shown
+from oddarm.results.result import Result
 from oddarm.search import Search
 
 __all__ = ["PullProgress"]

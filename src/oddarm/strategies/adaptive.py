@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.bounds import Bound, CentredBeta, interval_bound
+from oddarm.definitions.groups import distances, outlier_groups
 from oddarm.errors import ParameterError
-from oddarm.groups import distances, outlier_groups
 from oddarm.problem import rounded_down, rounded_up
 from oddarm.rewards import Bernoulli
 from oddarm.state import Flags, Kind, Real, Reals, Whole, Wholes, Word

@@ -1,0 +1,1 @@
+"""Tables of recorded rewards: files, data frames, DuckDB and PostgreSQL."""
