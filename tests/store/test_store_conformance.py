@@ -19,6 +19,7 @@ from oddarm.errors import (
     UnknownStudyError,
 )
 from oddarm.sources import SimulatedArms
+from oddarm.store import live_search
 from oddarm.store.catalog import create_in
 from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
