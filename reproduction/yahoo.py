@@ -18,9 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._checks import whole_number
-from oddarm.datasets.tables import CountProblem
 from oddarm.errors import OddarmError, ParameterError
+from reproduction.counts import CountProblem
 
 __all__ = ["ClickCounts", "read_r6a", "read_r6b"]
 
@@ -63,11 +62,10 @@ class ClickCounts:
 
     def problem(self, min_displays: int = 1) -> CountProblem:
         """Return the problem whose arms are the articles displayed at least so often."""
-        least = whole_number("min_displays", min_displays, least=1)
-        kept = [i for i, displays in enumerate(self.displays) if displays >= least]
+        kept = [i for i, displays in enumerate(self.displays) if displays >= min_displays]
         if not kept:
             raise ParameterError(
-                f"min_displays == {least} leaves no article of {self.name}, "
+                f"min_displays == {min_displays} leaves no article of {self.name}, "
                 f"must be at most {max(self.displays)}."
             )
         return CountProblem(
@@ -75,7 +73,6 @@ class ClickCounts:
             arms=tuple(self.articles[i] for i in kept),
             sizes=tuple(self.displays[i] for i in kept),
             sums=tuple(self.clicks[i] for i in kept),
-            skipped=self.damaged,
         )
 
 
