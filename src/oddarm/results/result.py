@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from oddarm._text import printable, shortened
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.strategies import Certificate, Status, Strategy, Verdict
+from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
 
 if TYPE_CHECKING:
@@ -94,43 +94,40 @@ class Result:
     @classmethod
     def of(
         cls,
+        outcome: Outcome,
         *,
         names: Sequence[Any],
-        order: NDArray[np.intp],
-        declared: list[int],
         tally: Tally,
-        low: Floats,
-        high: Floats,
-        scores: Floats,
-        statuses: Sequence[Status],
         errors: dict[Any, str],
         verdict: Verdict,
         problem: Problem,
         strategy: Strategy,
         provenance: dict[str, Any],
-        certificates: Sequence[Certificate] = (),
     ) -> Result:
-        """Return the result for arms given by index."""
+        """Return the result of an outcome, whose arms are positions in `names`."""
         rank = np.empty(len(names), dtype=np.intp)
-        rank[order] = np.arange(1, len(names) + 1)
+        rank[outcome.order] = np.arange(1, len(names) + 1)
         return cls(
             names=names,
-            order=order,
-            outliers=[names[i] for i in declared],
+            order=outcome.order,
+            outliers=[names[i] for i in outcome.declared],
             verdict=verdict,
             pulls=tally.pulls,
             provenance=provenance,
             rank=rank,
             counts=tally.counts.copy(),
             means=tally.means,
-            low=low,
-            high=high,
-            scores=scores,
-            statuses=statuses,
+            low=outcome.low,
+            high=outcome.high,
+            scores=outcome.scores,
+            statuses=outcome.statuses,
             errors=errors,
             problem=problem,
             strategy=strategy,
-            certificates=certificates,
+            certificates=[
+                replace(one, members=tuple(names[i] for i in one.members))
+                for one in outcome.certificates
+            ],
         )
 
     @cached_property
@@ -205,12 +202,10 @@ class Result:
                 f"{found} {of_all} {stand} apart, {self.side} the rest; "
                 f"found with {self.cost}; {self._sureness}."
             )
-        # Strategies speak of "arms".
-        headline = self.strategy.headline(found, len(self.names), self.side)
-        headline = headline.replace(f"of {len(self.names)} arms", of_all, 1)
-        promise = self.strategy.promise
+        predicate, promise = self.strategy.predicate(found, self.side), self.strategy.promise
         return (
-            f"{headline}, after {self.cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
+            f"{found} {of_all} {predicate}, after {self.cost}. "
+            f"{promise[0].upper()}{promise[1:]}; {self._sureness}."
         )
 
     @property
