@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_POOLS",
+    "Column",
     "csv_cell",
     "group_dict",
     "groups_sentence",
@@ -28,9 +29,6 @@ __all__ = [
 
 NO_POOLS = "there is no proof for rewards that are drawn once each."
 """Why a strategy takes no finite pools."""
-LEAST = 12
-"""The fewest characters that are left of a column that is shortened."""
-
 
 _JOINERS = "\u200c\u200d"
 """Marks without a shape that are letters of words in some scripts."""
@@ -96,45 +94,68 @@ def group_dict(group: Group) -> dict[str, Any]:
     return {**asdict(group), "max_epsilon": epsilon if epsilon < math.inf else None}
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a text table.
+
+    Attributes:
+        head: Its first line.
+        left: Whether it is flush left.
+        dropped: When it is left out of a table that is too wide: columns with 1 go first, all
+            together, then those with 2, …; never if 0.
+        least: If given, the cells are shortened to fit, to no fewer characters than that.
+    """
+
+    head: str
+    left: bool = False
+    dropped: int = 0
+    least: int | None = None
+
+
 def text_table(
-    columns: Mapping[str, Sequence[str]],
-    *,
-    left: Collection[str],
-    spare: Sequence[str] = (),
-    elastic: str | None = None,
-    width: int | None = None,
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None
 ) -> str:
     """Return a table as text.
 
     Args:
-        columns: The cells of each column, by its head.
-        left: The columns that are flush left.
-        spare: The columns that can be left out to fit, those that matter least first.
-        elastic: A column that is shortened to fit before any is left out, to 12 characters.
-        width: The most characters of a line.
+        columns: What each column is like.
+        rows: A cell for each column.
+        width: The most characters of a line. To fit, cells are shortened; where that is not
+            enough, columns are left out, and cells take the room that this makes.
+
+    Example:
+        >>> print(text_table([Column("host", left=True), Column("rows")], [("a", "7"), ("b", "1")]))
+        host  rows
+        a        7
+        b        1
     """
-    cells = {head: list(map(printable, (head, *column))) for head, column in columns.items()}
-    wide = {head: max(map(len, column)) for head, column in cells.items()}
-    whole = wide.get(elastic or "", 0)
+    cells = [
+        [printable(column.head), *(printable(row[k]) for row in rows)]
+        for k, column in enumerate(columns)
+    ]
+    wide = [max(map(len, texts)) for texts in cells]
+    least = [
+        full if column.least is None else min(full, column.least)
+        for column, full in zip(columns, wide, strict=True)
+    ]
+    shown = list(range(len(columns)))
 
-    def excess() -> int:
-        return 0 if width is None else max(sum(wide.values()) + 2 * len(wide) - 2 - width, 0)
+    def excess(widths: list[int]) -> int:
+        taken = sum(widths[k] + 2 for k in shown) - 2
+        return 0 if width is None else max(taken - width, 0)
 
-    if elastic is not None:
-        wide[elastic] = min(whole, LEAST)
-    for head in spare:
-        if excess():
-            del wide[head]
-    if elastic in wide:
-        least, wide[elastic] = wide[elastic], whole
-        wide[elastic] = max(whole - excess(), least)
-        cells[elastic] = [shortened(text, wide[elastic]) for text in cells[elastic]]
+    for turn in sorted({column.dropped for column in columns} - {0}):
+        if excess(least):
+            shown = [k for k in shown if columns[k].dropped != turn]
+    for k in shown:
+        wide[k] = max(wide[k] - excess(wide), least[k])
+        cells[k] = [shortened(text, wide[k]) for text in cells[k]]
     return "\n".join(
         "  ".join(
-            cells[head][k].ljust(room) if head in left else cells[head][k].rjust(room)
-            for head, room in wide.items()
+            cells[k][line].ljust(wide[k]) if columns[k].left else cells[k][line].rjust(wide[k])
+            for k in shown
         ).rstrip()
-        for k in range(len(next(iter(cells.values()))))
+        for line in range(len(rows) + 1)
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
+from oddarm._text import NO_POOLS, Column, group_dict, groups_sentence, printable, text_table
 from oddarm.definitions.groups import Group
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
@@ -119,15 +119,16 @@ class Comparison:
         )  # fmt: skip
         lines.append((self.rows, scan))
         lines.sort(key=lambda line: line[0])
-        heads = ("strategy", self.nouns[1], "share", "verdict", "found", "right", "first ranked")
-        cells = zip(*(line for _, line in lines), strict=True)
-        return text_table(
-            dict(zip(heads, cells, strict=True)),
-            left=("strategy", "verdict", "right", "first ranked"),
-            spare=("first ranked", "found", "share", "right"),
-            elastic="first ranked",
-            width=width,
+        columns = (
+            Column("strategy", left=True),
+            Column(self.nouns[1]),
+            Column("share", dropped=3),
+            Column("verdict", left=True),
+            Column("found", dropped=2),
+            Column("right", left=True, dropped=4),
+            Column("first ranked", left=True, dropped=1, least=12),
         )
+        return text_table(columns, [line for _, line in lines], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm._text import NO_POOLS, Column, group_dict, groups_sentence, text_table
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
 from oddarm.definitions.groups import Group, Means, float_means
@@ -39,6 +39,14 @@ SLOW_CAP = 100_000
 """The most pulls of a run, by default, where there is no compiled code."""
 BATCHES = 16
 """Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+COLUMNS = (
+    Column("strategy", left=True),
+    Column("until", left=True, dropped=1),
+    Column("likely pulls"),
+    Column("90 % of runs", dropped=4),
+    Column("ended", dropped=2),
+    Column("right", dropped=3),
+)
 
 
 def guess_means(
@@ -145,14 +153,7 @@ class Plan:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
-        head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
-        cells = [_cells(cost) for cost in self.costs]
-        return text_table(
-            dict(zip(head, zip(*cells, strict=True), strict=True)),
-            left=("strategy", "until"),
-            spare=("until", "ended", "right", "90 % of runs"),
-            width=width,
-        )
+        return text_table(COLUMNS, [_cells(cost) for cost in self.costs], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""

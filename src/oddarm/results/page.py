@@ -86,16 +86,14 @@ def result_page(result: Result) -> str:
 
 
 def _table(result: Result, rows: Sequence[ArmRow]) -> str:
-    text = {1, 6}  # the columns of names and of statuses
-    head = "".join(
-        f'<th class="text">{escape(name)}</th>' if k in text else f"<th>{escape(name)}</th>"
-        for k, name in enumerate(result.columns)
-    )
+    kinds = [' class="text"' if column.left else "" for column in result.columns]
+    heads = zip(kinds, result.columns, strict=True)
+    head = "".join(f"<th{kind}>{escape(column.head)}</th>" for kind, column in heads)
     lines = "".join(
         f'<tr class="{escape(row.status)}">'
         + "".join(
-            f'<td class="text">{escape(cell)}</td>' if k in text else f"<td>{escape(cell)}</td>"
-            for k, cell in enumerate(result.cells(row))
+            f"<td{kind}>{escape(cell)}</td>"
+            for kind, cell in zip(kinds, result.cells(row), strict=True)
         )
         + "</tr>\n"
         for row in rows

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import printable, shortened
+from oddarm._text import Column, printable, text_table
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
@@ -296,27 +296,22 @@ class Result:
             width: The most characters of a line. Names are shortened to fit; if that is not
                 enough, the ends of the intervals are left out.
         """
-        rows = self.arms[:most]
-        cells = [self.columns, *(self.cells(row) for row in rows)]
-        if width is not None:
-            cells = _fit(cells, width)
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        left = {1, len(widths) - 1}
-        lines = [
-            "  ".join(
-                text.ljust(wide) if k in left else text.rjust(wide)
-                for k, (text, wide) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in cells
-        ]
-        if len(self.arms) > most:
-            lines.append(f"… and {len(self.arms) - most:,} more {self.nouns[0]}")
-        return "\n".join(lines)
+        table = text_table(self.columns, [self.cells(row) for row in self.arms[:most]], width)
+        more = len(self.arms) - most
+        return table if more <= 0 else f"{table}\n… and {more:,} more {self.nouns[0]}"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The heads of the table."""
-        return ("rank", "arm", self.nouns[1], "mean", "low", "high", "status")
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table."""
+        return (
+            Column("rank"),
+            Column("arm", left=True, least=8),
+            Column(self.nouns[1]),
+            Column("mean"),
+            Column("low", dropped=1),
+            Column("high", dropped=1),
+            Column("status", left=True),
+        )
 
     @cached_property
     def _decimals(self) -> int:
@@ -353,23 +348,12 @@ class Result:
     def _repr_html_(self) -> str:
         from html import escape
 
-        header = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        header = "".join(f"<th>{escape(column.head)}</th>" for column in self.columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row)) + "</tr>"
             for row in self.arms[:20]
         )
         return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
-
-
-def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
-    """Return the table with names shortened, and if need be intervals left out, to fit."""
-    least = 8
-    columns = enumerate(zip(*cells, strict=True))
-    others = sum(2 + max(map(len, column)) for k, column in columns if k != 1)
-    if width - others < least and len(cells[0]) == 7:
-        return _fit([(*line[:4], line[6]) for line in cells], width)
-    most = max(width - others, least)
-    return [(line[0], shortened(line[1], most), *line[2:]) for line in cells]
 
 
 def _finite(value: Any) -> Any:
