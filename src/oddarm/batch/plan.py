@@ -52,7 +52,7 @@ COLUMNS = (
 def guess_means(
     arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
 ) -> dict[str, float]:
-    """Return means as one might guess them: normal arms close together, outliers apart.
+    """Return means as one might guess them: normal arms close together, outliers far away.
 
     Args:
         arms: How many arms there are.

@@ -38,9 +38,9 @@ class ArmRow:
         mean: The mean of its rewards; None if it was never pulled.
         low: Lower end of its confidence interval.
         high: Upper end.
-        score: The strategy's own score (for GOLD: S, the round in which it was set apart); None
-            if it has none.
-        status: "outlier", "normal", "undecided", or "failed" if it was set aside.
+        score: The strategy's own score (for GOLD: S, the pulls of all arms when it became
+            terminal); None if it has none.
+        status: "outlier", "normal", "undecided", or "failed" if it could not be pulled.
     """
 
     arm: Any
@@ -66,7 +66,7 @@ class Result:
         provenance: Version, parameters, seed, bound, and whether δ is proved for them.
         rank: Rank of each arm, in the order of the arms.
         counts, means, low, high, scores, statuses: Per arm, in the order of the arms.
-        errors: Why each arm was set aside that was.
+        errors: Why each failed arm could not be pulled.
         certificates: What is certain of each set of arms that may be a group, the smallest first,
             if the strategy says.
         nouns: What arms and pulls are called, in the plural, where the result is shown.
@@ -179,7 +179,7 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """The answer in a sentence or two, what it supposes, and how many arms were set aside."""
+        """The answer in a sentence or two, what it supposes, and how many arms have failed."""
         sentences = [self._answer, *self.provenance.get("delta_supposes", ())]
         if self.errors:
             were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
