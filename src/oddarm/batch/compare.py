@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import NO_POOLS, Column, group_dict, groups_sentence, printable, text_table
+from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
 from oddarm.definitions.groups import Group
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.runner.api import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
-from oddarm._text import NO_POOLS, Column, group_dict, groups_sentence, text_table
+from oddarm._text import NO_POOLS, group_dict, groups_sentence
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
 from oddarm.definitions.groups import Group, Means, float_means
@@ -22,6 +22,7 @@ from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search

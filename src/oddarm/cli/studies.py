@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oddarm._text import Column, text_table
 from oddarm.cli.serve import STORAGE
+from oddarm.results.table import Column, text_table
 
 if TYPE_CHECKING:
     from oddarm.store import StudyInfo

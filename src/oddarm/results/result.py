@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import Column, printable, text_table
+from oddarm._text import printable
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
+from oddarm.results.table import Column, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
 
