@@ -29,7 +29,7 @@ from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Outcome, Run, Setting, Strategy, Until, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -375,45 +375,48 @@ class Search:
 
     def ranking(self) -> list[Any]:
         """Return all arms as ranked now, the most outlying first."""
-        return [self.names[i] for i in self._order().tolist()]
+        return [self.names[i] for i in self._all_ranked(self.run.order()).tolist()]
 
     def declared(self) -> list[Any]:
         """Return the arms declared so far, in order."""
         live = self._live_names
-        return [live[i] for i in self.run.declared()]
+        return [live[i] for i in self.run.declared(self.run.order())]
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        low, high = self.run.interval_ends()
-        if self._aside:
-            (low, high), ends = self.run.bound.interval(self.tally), (low, high)
-            low[self._live], high[self._live] = ends
-        scores, statuses, declared = self.run.scores(), self.run.statuses(), self.run.declared()
-        if self._live is not None:
-            live = self._live.tolist()
-            whole = np.full(self.n, np.nan)
-            whole[live] = scores
-            of_live = dict(zip(live, statuses, strict=True))
-            scores, statuses = whole, [of_live.get(i, "failed") for i in range(self.n)]
-            declared = [live[i] for i in declared]
         return Result.of(
+            self._outcome(),
             names=self.names,
-            order=self._order(),
-            declared=declared,
             tally=self.tally,
-            low=low,
-            high=high,
-            scores=scores,
-            statuses=statuses,
             errors=self.errors,
             verdict=self.verdict,
             problem=self.problem,
             strategy=self.strategy,
             provenance=self.provenance(),
+        )
+
+    def _outcome(self) -> Outcome:
+        """Return what the run knows, with the arms that have failed."""
+        found = self.run.outcome()
+        if self._live is None:
+            return found
+        live = self._live.tolist()
+        low, high = self.run.bound.interval(self.tally)
+        low[live], high[live] = found.low, found.high
+        scores = np.full(self.n, np.nan)
+        scores[live] = found.scores
+        statuses = dict(zip(live, found.statuses, strict=True))
+        return Outcome(
+            order=self._all_ranked(found.order),
+            declared=[live[i] for i in found.declared],
+            scores=scores,
+            statuses=[statuses.get(i, "failed") for i in range(self.n)],
             certificates=[
-                replace(one, members=tuple(self._live_names[i] for i in one.members))
-                for one in self.run.certificates()
+                replace(one, members=tuple(live[i] for i in one.members))
+                for one in found.certificates
             ],
+            low=low,
+            high=high,
         )
 
     def provenance(self) -> dict[str, Any]:
@@ -600,12 +603,11 @@ class Search:
                 f"{float(c):g} that may be outliers: start a search with more arms."
             )
 
-    def _order(self) -> NDArray[np.intp]:
-        """Return all arms as ranked now, those set aside last."""
+    def _all_ranked(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return all arms in the order of a run's arms, those that have failed last."""
         if self._live is None:
-            return self.run.order()
-        aside = np.array([*self._aside], dtype=np.intp)
-        return np.concatenate([self._live[self.run.order()], aside])
+            return order
+        return np.concatenate([self._live[order], np.array([*self._aside], dtype=np.intp)])
 
     def _left(self) -> int | None:
         return None if self.max_pulls is None else max(self.max_pulls - self.pulls, 0)

@@ -279,7 +279,7 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
     usual = ("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1, "--seed", 3)
     whole = json.loads(find(*usual, "--strategy", strategy, "--json")[1])
     drawn = []
-    draw = oddarm.sources.table.TableSource.draw
+    draw = oddarm.sources.TableSource.draw
 
     def noted(source, arm, count=1):
         rewards = draw(source, arm, count)
@@ -287,7 +287,7 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
         drawn.extend((arm, row) for row in range(end - len(rewards), end))
         return rewards
 
-    monkeypatch.setattr(oddarm.sources.table.TableSource, "draw", noted)
+    monkeypatch.setattr(oddarm.sources.TableSource, "draw", noted)
     state = tmp_path / "state.json"
     press_at(pulls)
     assert find(*usual, "--strategy", strategy, "--save", state)[0] == 130

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
-from oddarm.definitions.groups import Group, outlier_groups
+from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
+from oddarm.definitions.groups import Group
+from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.runner.api import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
@@ -118,15 +120,16 @@ class Comparison:
         )  # fmt: skip
         lines.append((self.rows, scan))
         lines.sort(key=lambda line: line[0])
-        heads = ("strategy", self.nouns[1], "share", "verdict", "found", "right", "first ranked")
-        cells = zip(*(line for _, line in lines), strict=True)
-        return text_table(
-            dict(zip(heads, cells, strict=True)),
-            left=("strategy", "verdict", "right", "first ranked"),
-            spare=("first ranked", "found", "share", "right"),
-            elastic="first ranked",
-            width=width,
+        columns = (
+            Column("strategy", left=True),
+            Column(self.nouns[1]),
+            Column("share", dropped=3),
+            Column("verdict", left=True),
+            Column("found", dropped=2),
+            Column("right", left=True, dropped=4),
+            Column("first ranked", left=True, dropped=1, least=12),
         )
+        return text_table(columns, [line for _, line in lines], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
@@ -204,10 +207,7 @@ def compare(
     asked.check(len(recorded))
     rows = sum(map(len, recorded.values()))
     exact = {arm: Fraction(exact_sum(rewards)) / len(rewards) for arm, rewards in recorded.items()}
-    groups = outlier_groups(
-        exact, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
-        mixed=True,
-    )  # fmt: skip
+    truth = Truth.of(exact, asked)
     runs, left_out = [], {}
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
@@ -229,7 +229,7 @@ def compare(
             continue
         if result.verdict == "running":
             raise KeyboardInterrupt
-        right = _right(result, groups)
+        right = truth.agrees(result.verdict, result.outliers, wanted, result.ranking)
         runs.append(
             ComparedRun(strategy.name, wanted, result, result.pulls / rows, right, replaced, budget)
         )
@@ -239,7 +239,7 @@ def compare(
         raise ParameterError(next(iter(left_out.values()), "strategies is empty, name one."))
     runs.sort(key=lambda run: run.result.pulls)
     means = {arm: float(mean) for arm, mean in exact.items()}
-    return Comparison(means, asked, tuple(groups), rows, tuple(runs), left_out)
+    return Comparison(means, asked, truth.groups, rows, tuple(runs), left_out)
 
 
 def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
@@ -259,18 +259,6 @@ def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
                 "pass a source of which nothing has been drawn."
             )
     return recorded
-
-
-def _right(result: Result, groups: Sequence[Group]) -> bool | None:
-    """Return whether a result agrees with the truth; None if it says nothing about it."""
-    members = [set(group.members) for group in groups]
-    if not members:
-        return {"none": True, "confirmed": False}.get(result.verdict)
-    if result.verdict == "none":
-        return False
-    if result.verdict == "confirmed" and set(result.outliers) not in members:
-        return False
-    return all(set(result.ranking[: len(group)]) == group for group in members)
 
 
 def _cells(run: ComparedRun, size: int) -> tuple[str, ...]:

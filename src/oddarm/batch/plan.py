@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm._text import NO_POOLS, group_dict, groups_sentence
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
-from oddarm.definitions.groups import Group, Means, float_means, outlier_groups
+from oddarm.definitions.groups import Group, Means, float_means
+from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search
@@ -38,12 +40,20 @@ SLOW_CAP = 100_000
 """The most pulls of a run, by default, where there is no compiled code."""
 BATCHES = 16
 """Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+COLUMNS = (
+    Column("strategy", left=True),
+    Column("until", left=True, dropped=1),
+    Column("likely pulls"),
+    Column("90 % of runs", dropped=4),
+    Column("ended", dropped=2),
+    Column("right", dropped=3),
+)
 
 
 def guess_means(
     arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
 ) -> dict[str, float]:
-    """Return means as one might guess them: normal arms close together, outliers apart.
+    """Return means as one might guess them: normal arms close together, outliers far away.
 
     Args:
         arms: How many arms there are.
@@ -144,14 +154,7 @@ class Plan:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
-        head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
-        cells = [_cells(cost) for cost in self.costs]
-        return text_table(
-            dict(zip(head, zip(*cells, strict=True), strict=True)),
-            left=("strategy", "until"),
-            spare=("until", "ended", "right", "90 % of runs"),
-            width=width,
-        )
+        return text_table(COLUMNS, [_cells(cost) for cost in self.costs], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -232,14 +235,9 @@ def plan(
             known = {
                 arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
             }
-    groups = outlier_groups(
-        known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
-        mixed=True,
-    )  # fmt: skip
+    truth = Truth.of(known, asked)
     known = {arm: float(mean) for arm, mean in known.items()}
-    numbers = {arm: number for number, arm in enumerate(known)}
-    odd = [{numbers[arm] for arm in group.members} for group in groups]
-    values: list[float] = list(known.values())
+    arms, values = list(known), list(known.values())
     costs = []
     for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)
@@ -269,11 +267,11 @@ def plan(
                 runs=runs,
                 capped=sum(result.verdict == "budget" for result in results),
                 cap=most,
-                right=_right(results, odd) if odd else None,
+                right=_right(results, truth, arms),
                 replaced=replaced,
             )
         )
-    return Plan(known, asked, tuple(groups), tuple(costs), full_scan, bool(pools))
+    return Plan(known, asked, truth.groups, tuple(costs), full_scan, bool(pools))
 
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
@@ -355,11 +353,12 @@ def _run_on_pools(
     return result
 
 
-def _right(results: Sequence[Result], odd: Sequence[set[int]]) -> int:
-    """Return how many runs rank the members of each outlier group first."""
-    return sum(
-        all(set(result.ranking[: len(group)]) == group for group in odd) for result in results
-    )
+def _right(results: Sequence[Result], truth: Truth, arms: Sequence[Any]) -> int | None:
+    """Return how many runs rank every outlier group first; None if there is no group."""
+    if not truth.groups:
+        return None
+    rankings = ([arms[k] for k in result.ranking] for result in results)
+    return sum(map(truth.ranks_groups_first, rankings))
 
 
 def _cells(cost: StrategyCost) -> tuple[str, ...]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +33,7 @@ from oddarm.cli.options import (
     check_problem,
     check_written,
     open_data,
+    print_report,
     reward_range,
 )
 from oddarm.errors import ParameterError
@@ -169,7 +168,7 @@ def find(
     if as_json:
         print(result.to_json(indent=2))
     else:
-        _show(result, [source.note, _skipped(source.skipped)])
+        _show(result, source)
     if plot is not None:
         result.plot(plot)
     if not as_json:
@@ -221,29 +220,23 @@ def _compare(
     if as_json:
         print(json.dumps(compared.to_dict(), indent=2, default=str))
         return
-    width = _width()
-    for line in filter(None, (compared.summary, source.note, _skipped(source.skipped))):
-        print(textwrap.fill(line, width))
-    print(f"\n{compared.table(width)}\n")
-    for line in compared.notes:
-        print(textwrap.fill(line, width, subsequent_indent="  "))
+    sentences = [compared.summary, *_about(source)]
+    print_report(sentences, compared.table, compared.notes)
 
 
-def _show(result: oddarm.Result, notes: list[str]) -> None:
-    """Print the sentence, what else to know, and the table, as wide as the terminal."""
-    width = _width()
+def _show(result: oddarm.Result, source: TableSource) -> None:
+    """Print the answer, what else to know, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
-    for line in (result.summary, *filter(None, notes), *reasons):
-        print(textwrap.fill(line, width))
-    print(f"\n{result.table(max(20, len(result.outliers)), width=width)}\n")
+    most = max(20, len(result.outliers))
+    sentences = [result.summary, *_about(source), *reasons]
+    print_report(sentences, lambda width: f"{result.table(most, width=width)}\n")
 
 
-def _width() -> int:
-    return max(shutil.get_terminal_size((100, 24)).columns, 20)
-
-
-def _skipped(rows: int) -> str:
-    return f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
+def _about(source: TableSource) -> tuple[str, str]:
+    """Return what else there is to know about a table; empty texts if there is nothing."""
+    rows = source.skipped
+    skipped = f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
+    return source.note, skipped
 
 
 def _plural(columns: list[str]) -> str:

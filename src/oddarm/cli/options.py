@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -42,6 +44,7 @@ __all__ = [
     "check_problem",
     "check_written",
     "open_data",
+    "print_report",
     "reward_range",
 ]
 
@@ -173,6 +176,18 @@ def check_problem(
 ) -> None:
     """Refuse what no search can have before data is opened, which may take long."""
     oddarm.Problem(epsilon, rho, max_outliers, delta)
+
+
+def print_report(
+    sentences: Iterable[str], table: Callable[[int], str], notes: Sequence[str] = ()
+) -> None:
+    """Print sentences, a table and notes, as wide as the terminal; empty sentences are left out."""
+    width = max(shutil.get_terminal_size((100, 24)).columns, 20)
+    for sentence in filter(None, sentences):
+        print(textwrap.fill(sentence, width))
+    print(f"\n{table(width)}")
+    for number, note in enumerate(notes):
+        print("\n" * (number == 0) + textwrap.fill(note, width, subsequent_indent="  "))
 
 
 def reward_range(text: str | None) -> Rewards | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from dataclasses import replace as changed
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +29,7 @@ from oddarm.cli.options import (
     Where,
     check_problem,
     open_data,
+    print_report,
     reward_range,
 )
 from oddarm.errors import ParameterError
@@ -156,11 +155,7 @@ def plan(
     if as_json:
         print(json.dumps(planned.to_dict(), indent=2, default=str))
         return
-    width = max(shutil.get_terminal_size((100, 24)).columns, 20)
-    print(textwrap.fill(planned.summary, width))
-    print(f"\n{planned.table(width)}")
-    for line in planned.notes:
-        print(f"\n{textwrap.fill(line, width, subsequent_indent='  ')}")
+    print_report([planned.summary], planned.table, planned.notes)
 
 
 def _means(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from oddarm.results.progress import Shown
+from oddarm.results.progress import TerminalBar
 from oddarm.results.result import Result
 from oddarm.search import Search
 
 __all__ = ["PullProgress"]
 
 
-class PullProgress(Shown):
+class PullProgress(TerminalBar):
     """Shows pulls so far and, for several runs or a budget, how much is done.
 
     Args:
@@ -41,7 +41,7 @@ class PullProgress(Shown):
         self._bar.update(self._task, pulls=self._earlier + self._latest)
 
     def ended(self, result: Result) -> None:
-        """Note that one of several runs is over, be it in another process."""
+        """Note that one of several runs is over, in this process or in another one."""
         self._latest = result.pulls
         self._ended += 1
         self.finished(self._ended)

@@ -77,7 +77,7 @@ def simulate(
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
         return
-    print(results[0] if runs == 1 else _summary(known, results, epsilon, rho, max_outliers))
+    print(results[0] if runs == 1 else _summary(known, results))
     if plot is not None:
         print(f"\nplot: {plot}")
 
@@ -138,14 +138,11 @@ def _read(path: Path) -> dict[Any, float]:
     return found
 
 
-def _summary(
-    known: dict[Any, float],
-    results: list[oddarm.Result],
-    epsilon: float,
-    rho: float | None,
-    max_outliers: int | None,
-) -> str:
+def _summary(known: dict[Any, float], results: list[oddarm.Result]) -> str:
     """Return what many runs found, against the truth."""
+    from oddarm.definitions.truth import Truth
+
+    truth = Truth.of(known, results[0].problem)
     pulls = [r.pulls for r in results]
     lines = [
         (
@@ -153,11 +150,8 @@ def _summary(
             f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})"
         )
     ]
-    groups = oddarm.outlier_groups(known, epsilon, rho, max_outliers=max_outliers, mixed=True)
-    if groups:
-        right = sum(
-            all(set(r.ranking[: len(g.members)]) == set(g.members) for g in groups) for r in results
-        )
+    if truth.groups:
+        right = sum(truth.ranks_groups_first(result.ranking) for result in results)
         lines.append(f"every outlier group ranked first in {right} of {len(results)} runs")
     else:
         lines.append("these means have no outlier group")

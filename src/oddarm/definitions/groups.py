@@ -107,7 +107,7 @@ def outlier_groups(
         The groups, smallest first. They are nested: each contains the one before it.
 
     Example:
-        Nineteen arms lie close together, one stands apart.
+        Nineteen arms lie close together, one is an outlier.
 
         >>> groups = outlier_groups([*(0.30 + 0.01 * i for i in range(19)), 0.9], rho=0.9)
         >>> [(g.members, g.kind, round(g.gap, 2), round(g.max_epsilon)) for g in groups]

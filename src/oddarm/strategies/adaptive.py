@@ -613,14 +613,13 @@ class AdaptiveRun(Run):
         alone = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         return np.append(alone, [self.pairs, caution])
 
-    def declared(self) -> list[int]:
+    def declared(self, order: NDArray[np.intp]) -> list[int]:
         """Return the arms declared, in order; once all is judged, the members of groups."""
         last = int(self.stages.max())
         if self.verdict in ("confirmed", "none"):
             last = int(np.flatnonzero(self.verdicts == 1).max(initial=0))
             if self.setting.until == "ranked":
                 last = 0
-        order = self.order()
         stages = self.stages[order]
         return [int(arm) for arm in order[(stages > 0) & (stages <= last)]]
 
@@ -646,10 +645,9 @@ class AdaptiveRun(Run):
         far = np.abs(means - np.median(means))
         return np.lexsort((np.arange(n), -far, stage))
 
-    def certificates(self) -> list[Certificate]:
+    def certificates(self, order: NDArray[np.intp]) -> list[Certificate]:
         """Return what is certain of each set of arms that may be a group, the smallest first."""
         found = []
-        order = self.order()
         names = {1: "confirmed", -1: "refuted", 0: "undecided"}
         for stage in range(1, int(self.stages.max()) + 1):
             member = self._up_to(stage)

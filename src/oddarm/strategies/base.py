@@ -26,6 +26,7 @@ from oddarm.tally import Tally
 
 __all__ = [
     "Certificate",
+    "Outcome",
     "Run",
     "Setting",
     "Status",
@@ -72,6 +73,29 @@ class Certificate:
         if self.rest_at_most == 0:
             return math.inf
         return rounded_down(Fraction(self.gap_at_least) / Fraction(self.rest_at_most) - 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is known at one moment; arms are positions.
+
+    Attributes:
+        order: All arms, the most outlying first.
+        declared: The arms declared outliers so far, as they come in `order`.
+        scores: The strategy's own score of each arm; nan for none.
+        statuses: What is decided of each arm.
+        certificates: What is certain of each set of arms that may be a group.
+        low: Lower ends of the arms' intervals.
+        high: Upper ends.
+    """
+
+    order: NDArray[np.intp]
+    declared: list[int]
+    scores: Floats
+    statuses: list[Status]
+    certificates: list[Certificate]
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True)
@@ -142,34 +166,43 @@ class Run(ABC):
         """Return the ends of all arms' intervals, those that decide."""
         return self.bound.interval(self.tally)
 
-    def certificates(self) -> list[Certificate]:
-        """Return what is certain of each set of arms that may be a group, if anything is."""
-        return []
+    @abstractmethod
+    def order(self) -> NDArray[np.intp]:
+        """Return all arms, the most outlying first."""
 
     @abstractmethod
-    def declared(self) -> list[int]:
-        """Return the arms declared outliers so far, in order."""
+    def declared(self, order: NDArray[np.intp]) -> list[int]:
+        """Return the arms declared outliers so far, as they come in `order`."""
 
     @abstractmethod
     def scores(self) -> Floats:
         """Return the strategy's own score of each arm, in its own sense; nan for none."""
 
-    @abstractmethod
-    def order(self) -> NDArray[np.intp]:
-        """Return all arms, the most outlying first."""
+    def certificates(self, order: NDArray[np.intp]) -> list[Certificate]:
+        """Return what is certain of each set of arms that may be a group, if anything is.
+
+        Args:
+            order: All arms, the most outlying first; members come in that order.
+        """
+        del order
+        return []
+
+    def outcome(self) -> Outcome:
+        """Return what is known now; the arms are ranked once."""
+        order = self.order()
+        declared = self.declared(order)
+        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
+        statuses: list[Status] = [rest] * self.setting.n
+        for arm in declared:
+            statuses[arm] = "outlier"
+        low, high = self.interval_ends()
+        certificates = self.certificates(order)
+        return Outcome(order, declared, self.scores(), statuses, certificates, low, high)
 
     @property
     def ready(self) -> bool:
         """Whether every arm has been pulled."""
         return int(self.tally.counts.min()) > 0
-
-    def statuses(self) -> list[Status]:
-        """Return what is decided of each arm."""
-        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
-        found: list[Status] = [rest] * self.setting.n
-        for arm in self.declared():
-            found[arm] = "outlier"
-        return found
 
     @property
     def proved(self) -> bool:
@@ -228,10 +261,14 @@ class Strategy(ABC):
                 "pass until='ranked'."
             )
 
-    def headline(self, found: int, n: int, side: str) -> str:
-        """Return the first half of a sentence about `found` declared arms of `n`."""
-        was = "was" if found == 1 else "were"
-        return f"{found} of {n} arms {was} the first to separate, {side} the rest"
+    def predicate(self, found: int, side: str) -> str:
+        """Return what an answer of verdict "ranked" says of its declared arms, from the verb on.
+
+        Args:
+            found: How many arms are declared: the subject of the sentence.
+            side: Where they lie, as in `Result.side`.
+        """
+        return f"{'was' if found == 1 else 'were'} the first to separate, {side} the rest"
 
     @property
     def promise(self) -> str:

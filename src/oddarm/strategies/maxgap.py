@@ -47,11 +47,10 @@ class MaxGap(Strategy):
     name: ClassVar[str] = "maxgap"
     values: ClassVar[int] = 1
 
-    def headline(self, found: int, n: int, side: str) -> str:
+    def predicate(self, found: int, side: str) -> str:
         """Say that arms lie beyond the largest gap."""
         del side
-        lie = "lies" if found == 1 else "lie"
-        return f"{found} of {n} arms {lie} beyond the largest gap"
+        return f"{'lies' if found == 1 else 'lie'} beyond the largest gap"
 
     @property
     def promise(self) -> str:

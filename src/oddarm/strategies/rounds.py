@@ -141,8 +141,9 @@ class RoundRun(Run):
         self.queue = np.flatnonzero(self.tally.counts == 0).tolist()
         super().adopt()
 
-    def declared(self) -> list[int]:
+    def declared(self, order: NDArray[np.intp]) -> list[int]:
         """Return the arms declared, in order; empty until the run is over."""
+        del order
         return list(self.answer)
 
     def finish(self, answer: Sequence[int]) -> None:

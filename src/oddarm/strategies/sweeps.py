@@ -141,10 +141,10 @@ class SweepRun(Run):
             if np.count_nonzero(self.stage) >= self.enough:
                 self.verdict = "ranked"
 
-    def declared(self) -> list[int]:
+    def declared(self, order: NDArray[np.intp]) -> list[int]:
         """Return the terminal arms, the first to become so first."""
-        found = np.count_nonzero(self.stage)
-        return self.order()[:found].tolist() if found else []
+        found = int(np.count_nonzero(self.stage))
+        return [int(arm) for arm in order[:found]]
 
     def scores(self) -> Floats:
         """Return S; nan for an arm that never became terminal."""

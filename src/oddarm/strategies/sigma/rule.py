@@ -36,11 +36,11 @@ class SigmaStrategy(Strategy):
         rule = f"a finite number >= 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 <= k <= LARGEST))
 
-    def headline(self, found: int, n: int, side: str) -> str:
+    def predicate(self, found: int, side: str) -> str:
         """Say that arms lie above the threshold."""
         del side
         lie = "lies" if found == 1 else "lie"
-        return f"{found} of {n} arms {lie} above mean + {self.k:g} deviations of all arms"
+        return f"{lie} above mean + {self.k:g} deviations of all arms"
 
     @property
     def promise(self) -> str:
