@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
+from oddarm._typing import Floats
 from oddarm.definitions.groups import Group, outlier_groups
 from oddarm.errors import ParameterError, SourceError
 from oddarm.problem import Problem
@@ -242,7 +240,7 @@ def compare(
     return Comparison(means, asked, tuple(groups), rows, tuple(runs), left_out)
 
 
-def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
+def _read_all(source: Source) -> Mapping[Any, Floats]:
     """Return all rewards of a finite source, in its order."""
     pools = source.rewards.pools
     if pools is None:

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm._typing import Floats
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
 from oddarm.definitions.groups import Group, Means, float_means, outlier_groups
@@ -276,7 +276,7 @@ def plan(
     return Plan(known, asked, tuple(groups), tuple(costs), full_scan, bool(pools))
 
 
-def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
+def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     """Return the rewards of each arm, if arms are finite; their order does not matter."""
     sizes = rewards.pools
     if sizes is None:
@@ -336,7 +336,7 @@ def _run(
 
 
 def _run_on_pools(
-    pools: Mapping[int, NDArray[np.float64]],
+    pools: Mapping[int, Floats],
     rewards: Rewards,
     strategy: str,
     most: int,

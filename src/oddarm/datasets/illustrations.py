@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Floats
 from oddarm.definitions.groups import outlier_groups
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 
 __all__ = ["Illustration", "illustration", "illustrations"]
 
-Floats = NDArray[np.float64]
 
 ARMS = 100
 PROBLEM = Problem(epsilon=5.0, rho=0.95)

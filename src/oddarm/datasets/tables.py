@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.definitions.groups import Group, outlier_groups
 from oddarm.errors import MissingExtraError, OddarmError, ParameterError
 from oddarm.problem import exact
@@ -29,7 +29,6 @@ from oddarm.rewards import Bernoulli, Rewards, as_rewards
 
 __all__ = ["CountProblem", "Table", "read_counts", "read_events", "read_keywords"]
 
-Floats = NDArray[np.float64]
 Table = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A path to a CSV, .csv.gz or Parquet file, or rows that map the names of columns to values."""
 

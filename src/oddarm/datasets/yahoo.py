@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Flags, Indices, Wholes
 from oddarm.datasets.tables import CountProblem
 from oddarm.errors import OddarmError, ParameterError
 
 __all__ = ["ClickCounts", "read_r6a", "read_r6b"]
 
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
-LineCheck = Callable[[Counts, Counts], Bools]
+LineCheck = Callable[[Wholes, Wholes], Flags]
 """Given how many tokens and bars "|" each line has: which lines are whole?"""
 
 BLOCK = 1 << 19  # bytes of text at a time
@@ -106,13 +105,13 @@ def read_r6b(path: str | os.PathLike[str]) -> ClickCounts:
     return _read(Path(path), "R6B", _whole_r6b)
 
 
-def _whole_r6a(tokens: Counts, bars: Counts) -> Bools:
+def _whole_r6a(tokens: Wholes, bars: Wholes) -> Flags:
     pool = bars - 1
-    whole: Bools = (pool >= 1) & (tokens == 10 + 7 * pool)
+    whole: Flags = (pool >= 1) & (tokens == 10 + 7 * pool)
     return whole
 
 
-def _whole_r6b(tokens: Counts, bars: Counts) -> Bools:
+def _whole_r6b(tokens: Wholes, bars: Wholes) -> Flags:
     # At the least: timestamp, article, click, |user, and one article of the pool.
     return (bars >= 2) & (tokens >= 5)
 
@@ -168,7 +167,7 @@ def _heads(text: bytes, whole: LineCheck) -> tuple[list[bytes], int]:
     return [head[1] for start in starts.tolist() if (head := match(text, start))], len(ends)
 
 
-def _bits(marks: Bools) -> Words:
+def _bits(marks: Flags) -> Words:
     """Return marks as words of 64 bits, the first mark in the lowest bit of the first word."""
     packed = np.packbits(marks, bitorder="little")
     words = np.zeros(len(packed) // 8 + 1, dtype="<u8")
@@ -176,13 +175,13 @@ def _bits(marks: Bools) -> Words:
     return words
 
 
-def _per_line(bits: Words, ends: NDArray[np.intp]) -> Counts:
+def _per_line(bits: Words, ends: Indices) -> Wholes:
     """Return how many bits are set in each line, given where the lines end."""
     before = np.zeros(len(bits) + 1, dtype=np.int64)
     np.cumsum(np.bitwise_count(bits), out=before[1:])
     word = ends >> 6
     earlier = bits[word] & ((_ONE << (ends & 63).astype(np.uint64)) - _ONE)
-    counts: Counts = np.diff(before[word] + np.bitwise_count(earlier), prepend=0)
+    counts: Wholes = np.diff(before[word] + np.bitwise_count(earlier), prepend=0)
     return counts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._text import printable, shortened
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 
@@ -33,8 +34,6 @@ MOST_VECTORS = 500
 """With more arms, a vector image holds them as a picture."""
 NAME_HEIGHT = 0.03
 """The room for a name, as a share of the height of the plot."""
-
-Floats = NDArray[np.float64]
 
 
 def plot_intervals(

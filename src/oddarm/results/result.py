@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._text import printable, shortened
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
 from oddarm.strategies import Certificate, Status, Strategy, Verdict
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ArmRow", "Result"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

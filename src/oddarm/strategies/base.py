@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.bounds import Bound, BoundKind
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem, rounded_down
@@ -26,6 +26,7 @@ from oddarm.tally import Tally
 
 __all__ = [
     "Certificate",
+    "Floats",
     "Run",
     "Setting",
     "Status",
@@ -38,7 +39,6 @@ __all__ = [
 Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Run(ABC):
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the arms to pull next, at most `limit`; None: one natural round."""
 
-    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array; for runs that can do without a list."""
         return np.array(self.ask(limit), dtype=np.intp)
 
@@ -125,7 +125,7 @@ class Run(ABC):
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Take note that the tallies of `arms` have grown; repeats are allowed."""
         for arm in np.unique(arms).tolist():
             self.update(arm)
@@ -155,7 +155,7 @@ class Run(ABC):
         """Return the strategy's own score of each arm, in its own sense; nan for none."""
 
     @abstractmethod
-    def order(self) -> NDArray[np.intp]:
+    def order(self) -> Indices:
         """Return all arms, the most outlying first."""
 
     @property
@@ -243,7 +243,7 @@ class Strategy(ABC):
         return {"name": self.name, **dataclasses.asdict(self)}
 
 
-def without_gaps(stages: NDArray[np.int64]) -> bool:
+def without_gaps(stages: Wholes) -> bool:
     """Return whether 1, 2, … up to the last stage are all there."""
     found = np.unique(stages[stages > 0])
     return len(found) == int(stages.max())
