@@ -18,7 +18,6 @@ from oddarm._checks import whole_number
 from oddarm._files import replace_file
 from oddarm._typing import Floats, Indices
 from oddarm._version import __version__
-from oddarm.bounds import BoundKind
 from oddarm.errors import (
     OddarmError,
     ParameterError,
@@ -26,11 +25,12 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Run, Setting, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -61,7 +61,7 @@ class Search:
         until: When to stop: "ranked", when every group must rank first; for strategies that can,
             "found", when one group is confirmed or none can be; or "confirmed", when every set
             of arms that may be a group is confirmed or refuted.
-        max_pulls: A budget; the search is done when that many rewards have been told.
+        max_pulls: A budget; the search is done after that many rewards.
         seed: For strategies that draw lots.
 
     Attributes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
 from oddarm._typing import Floats
 from oddarm.definitions.groups import Group, outlier_groups
 from oddarm.errors import ParameterError, SourceError
+from oddarm.options import BoundKind, ProblemOptions, Until, check_names
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.runner.api import find
@@ -161,13 +162,13 @@ def compare(
     source: Source,
     strategies: Sequence[str | Strategy] | None = None,
     *,
-    until: str | None = None,
+    until: Until | None = None,
     max_pulls: int | None = None,
-    bound: str = "anytime",
+    bound: BoundKind = "anytime",
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[int], object] | None = None,
-    **problem: Any,
+    **problem: Unpack[ProblemOptions],
 ) -> Comparison:
     """Run strategies on the same recorded rewards and say what each needed.
 
@@ -197,6 +198,7 @@ def compare(
         rr         1,761  88.0 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
+    check_names(compare, problem, ProblemOptions)
     asked = Problem(**problem)
     recorded = _read_all(source)
     asked.check(len(recorded))
@@ -210,7 +212,7 @@ def compare(
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
         replaced = not strategy.finite
-        wanted = (until or "found") if strategy.confirms else "ranked"
+        wanted: Until = (until or "found") if strategy.confirms else "ranked"
         log = RecordedSource(
             recorded, replace=replaced, rewards=source.rewards, seed=seed, shuffle=False
         )

@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from oddarm._typing import Floats, Indices, Wholes
-from oddarm.bounds import Bound, BoundKind
+from oddarm.bounds import Bound
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem, rounded_down
 from oddarm.rewards import Rewards
 from oddarm.state import Kind, Word, decode_fields, encode_fields, require
@@ -36,7 +37,6 @@ __all__ = [
     "without_gaps",
 ]
 
-Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
 
