@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find"]
 
+RowSeed = Annotated[int, search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
 """What makes no sense for a comparison of all strategies."""
 
@@ -78,9 +79,7 @@ def find(
     ] = None,
     bound: BoundName = DEFAULTS["bound"],
     max_pulls: MaxPulls = None,
-    seed: Annotated[int, search_option("seed", words="Seed of the order of rows.")] = DEFAULTS[
-        "seed"
-    ],
+    seed: RowSeed = DEFAULTS["seed"],
     bounds: Range = None,
     skip_bad_rows: SkipBadRows = False,
     encoding: Encoding = None,
@@ -168,16 +167,9 @@ def find(
         else:
             until = until or ("found" if chosen.confirms and not replace else "ranked")
             result = oddarm.find(
-                source,
-                strategy=chosen,
-                until=until,
-                save=save,
-                progress=True,
-                bound=bound,
-                max_pulls=max_pulls,
-                seed=seed,
-                **problem,
-            )
+                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls, seed=seed,
+                save=save, progress=True, **problem,
+            )  # fmt: skip
     result = result.with_nouns(noun, "rows")
     if as_json:
         print(result.to_json(indent=2))
