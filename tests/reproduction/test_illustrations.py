@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from oddarm import OddarmError, outlier_groups
-from oddarm.datasets import illustration, illustrations
+from oddarm import outlier_groups
+from reproduction.illustrations import illustration, illustrations
 
 SEEDS = range(100)
 
@@ -53,15 +53,3 @@ def test_seed_decides():
         assert np.array_equal(one.means, same.means)
         assert one.outliers == same.outliers
         assert not np.array_equal(one.means, other.means)
-
-
-def test_unknown_panel():
-    """A panel that the figure does not have is refused, with those it has."""
-    with pytest.raises(OddarmError, match="letter == 'e', must be one of a, b, c, d"):
-        illustration("e")
-
-
-def test_bad_seed():
-    """A seed is a whole number."""
-    with pytest.raises(OddarmError, match="seed == -1, must be a whole number >= 0"):
-        illustration("a", -1)

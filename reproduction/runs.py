@@ -10,30 +10,30 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from oddarm._version import __version__
-from oddarm.batch.simulate import simulate
-from oddarm.datasets import CountProblem, configuration, shared_set
-from oddarm.datasets.synthetic import EPSILONS, SIZES
-from oddarm.definitions.groups import outlier_groups
-from oddarm.problem import Problem
-from oddarm.strategies import STRATEGIES, Strategy
+from oddarm import Problem, __version__, outlier_groups, simulate
+from oddarm.datasets import configuration
+from oddarm.strategies import Strategy, as_strategy
+from reproduction.counts import CountProblem
+from reproduction.shared import shared_set
 
 __all__ = ["Cell", "Plan", "most_seconds", "plan", "run_cell", "run_cells"]
 
 Radii = Literal["bernoulli", "hoeffding", "anytime"]
 RADII: tuple[Radii, ...] = ("bernoulli", "hoeffding", "anytime")
+SIZES = (20, 50, 100, 200, 400)
+EPSILONS = (2.5, 5.0)
 DELTA = 0.1
 RHO = 0.9
 KS = (2.0, 2.5, 3.0)
-SIGMA_RULES = ("rr", "wrr", "nrr", "ib")
 RANKINGS = ("adaptive", "gold")
+SIGMA_RULES = ("wrr", "rr", "nrr", "ib")
 CAPPED_RUNS = 2
 """After so many runs of a cell have reached the cap, the rest of them are not made."""
 
@@ -54,7 +54,7 @@ class Cell:
 
     figure: str
     instance: str
-    kind: str | None
+    kind: str
     n: int
     epsilon: float
     strategy: str
@@ -67,14 +67,14 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name for the file of its result, which changes with whatever decides the result."""
+        """A name for the file of its result, which changes with all that decides the result."""
         text = json.dumps([__version__, asdict(self)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def make_strategy(self) -> Strategy:
         """Return the strategy with its k."""
-        kind = STRATEGIES[self.strategy]
-        return kind() if self.k is None else kind(k=self.k)  # type: ignore[call-arg]
+        parameters = {} if self.k is None else {"k": self.k}
+        return as_strategy({"name": self.strategy, **parameters})
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,6 @@ class Plan:
         cap: The most pulls of a run at up to 100 arms.
         slow_cap: The same for strategies that are not compiled (NRR and IB).
         problems: How many problems of each real data set.
-        strategies: The strategies to compare.
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -95,8 +94,6 @@ class Plan:
     cap: int = 20_000_000
     slow_cap: int = 20_000
     problems: int = 5
-    strategies: tuple[str, ...] = ("adaptive", "gold", "wrr", "rr", "nrr", "ib")
-    radii: tuple[Radii, ...] = RADII
 
     @classmethod
     def quick(cls) -> Plan:
@@ -151,9 +148,9 @@ def _epsilon(wanted: Plan) -> Iterator[Cell]:
 
 def _compare(wanted: Plan, base: Cell) -> Iterator[Cell]:
     """Every strategy, k and kind of radii on one instance; adaptive has proved ones alone."""
-    for strategy in wanted.strategies:
+    for strategy in (*RANKINGS, *SIGMA_RULES):
         cap = _cap(wanted, strategy, base.n)
-        for radii in ("anytime",) if strategy == "adaptive" else wanted.radii:
+        for radii in ("anytime",) if strategy == "adaptive" else RADII:
             for k in KS if strategy in SIGMA_RULES else (None,):
                 yield replace(base, strategy=strategy, k=k, radii=radii, cap=cap)
 
@@ -226,41 +223,34 @@ def _instance(cell: Cell, run: int) -> tuple[np.ndarray[Any, Any], set[int], int
 def run_cells(
     cells: Sequence[Cell],
     folder: Path,
-    executor: Executor | None = None,
-    progress: Callable[[int, int, float], object] | None = None,
+    executor: Executor,
+    progress: Callable[[int], object],
 ) -> list[dict[str, Any]]:
     """Run all cells that have no result yet, and return the results of all, in order.
 
     Args:
         cells: What to run.
         folder: Where results are kept, one file a cell.
-        executor: Any `concurrent.futures.Executor`; default one process per core.
-        progress: Called with the number of cells done, of all, and the seconds since the start.
+        executor: Any `concurrent.futures.Executor`.
+        progress: Called with the number of cells done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done = {cell.key: found for cell in cells if (found := _read(folder, cell)) is not None}
     waiting = [cell for cell in cells if cell.key not in done]
-    started = time.monotonic()
-    if progress is not None:
-        progress(len(done), len(cells), 0.0)
-    own = ProcessPoolExecutor() if executor is None and waiting else None
-    workers = executor or own
+    progress(len(done))
     futures: dict[Future[dict[str, Any]], Cell] = {}
     try:
         # Long cells first, so that the last ones do not leave a worker idle.
         order = sorted(waiting, key=lambda c: -c.n * c.cap)
-        futures = {workers.submit(run_cell, cell): cell for cell in order} if workers else {}
+        futures = {executor.submit(run_cell, cell): cell for cell in order}
         for future in as_completed(futures):
             cell = futures[future]
             done[cell.key] = future.result()
             _write(folder, cell, done[cell.key])
-            if progress is not None:
-                progress(len(done), len(cells), time.monotonic() - started)
+            progress(len(done))
     finally:
         for future in futures:  # interrupted, or a cell has failed: start nothing more
             future.cancel()
-        if own is not None:
-            own.shutdown(wait=False)
     return [done[cell.key] for cell in cells]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from oddarm.experiments.claims import (
+from reproduction.claims import (
     RADII,
     Cell,
     Claim,
@@ -24,7 +24,7 @@ from oddarm.experiments.claims import (
     radii_of,
     strategy_label,
 )
-from oddarm.experiments.figures import Drawing, draw_all
+from reproduction.figures import Drawing, draw_all
 
 __all__ = ["write_report"]
 
@@ -42,20 +42,19 @@ BADGES = {
 
 
 def write_report(
-    cells: Sequence[Cell], folder: str | Path, provenance: dict[str, Any], command: str
+    cells: Sequence[Cell], folder: Path, provenance: dict[str, Any], command: str
 ) -> Path:
     """Write index.html, report.md, cells.json and the figures into a folder.
 
     Args:
         cells: The measured cells.
         folder: Where to write; made if it does not exist.
-        provenance: Whatever tells how the cells came about: machine, versions, seeds, data.
+        provenance: How the cells were made: machine, versions, seeds, data.
         command: The command that repeats it.
 
     Returns:
         The path of index.html, which needs no other file.
     """
-    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     drawings = draw_all(cells, folder)
     claims = check_claims(cells)
@@ -69,18 +68,8 @@ def write_report(
 
 def _cells_json(cells: Sequence[Cell]) -> str:
     """Return the cells as JSON, one on each line."""
-    lines = (
-        json.dumps(dict(cell), ensure_ascii=False, separators=(",", ":"), default=_plain)
-        for cell in cells
-    )
+    lines = (json.dumps(cell, ensure_ascii=False, separators=(",", ":")) for cell in cells)
     return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def _plain(value: Any) -> Any:
-    """Return a numpy number or array as Python has it."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
 
 
 def _summary(cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
@@ -143,7 +132,7 @@ def _adaptive_sentences(cells: Sequence[Cell]) -> list[str]:
         ]
         if ratios:
             sentences.append(
-                f"GOLD with {RADII.get(radii, radii)} needs {geometric_mean(ratios):.1f} times its "
+                f"GOLD with {RADII[radii]} needs {geometric_mean(ratios):.1f} times its "
                 f"pulls (geometric mean; {min(ratios):.1f} to {max(ratios):.1f})."
             )
     return sentences
@@ -169,7 +158,7 @@ def _row(cell: Cell) -> list[str]:
             percent(correctness(cell)), f"{mean_f1(cell):.2f}", f"{least}{mean_pulls(cell):,.0f}",
         ]  # fmt: skip
     return [
-        cell["figure"], str(cell["instance"]), cell["kind"] or "", str(cell["n"]),
+        cell["figure"], str(cell["instance"]), cell["kind"], str(cell["n"]),
         f"{cell['epsilon']:g}", strategy_label(cell["strategy"]), k, cell["radii"],
         f"{cell['delta']:g}", runs, *figures, str(capped or ""), f"{cell['cap']:,}",
         f"{cell['seconds']:.1f}",
@@ -181,13 +170,7 @@ def _details(provenance: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return "; ".join(f"{key}: {_shown(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(_shown(item) for item in value)
-    return str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _markdown(

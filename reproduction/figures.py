@@ -9,46 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from PIL import Image
 
-from oddarm.datasets.illustrations import Illustration, illustrations
-from oddarm.errors import MissingExtraError
-from oddarm.experiments.claims import (
+from reproduction.claims import (
+    PAPER_KINDS,
     RADII,
     Cell,
     best_cells,
+    capital,
     correctness,
     mean_f1,
     radii_of,
     strategy_label,
 )
-from oddarm.results.plot import COLOURS
+from reproduction.illustrations import Illustration, illustrations
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "Drawing",
-    "draw_all",
-    "draw_clicks",
-    "draw_epsilon",
-    "draw_illustrations",
-    "draw_keywords",
-    "draw_synthetic_accuracy",
-    "draw_synthetic_pulls",
-]
+__all__ = ["Drawing", "draw_all"]
 
 DPI = 110
 SHADES = 96  # colours kept in a PNG: more than a chart needs, and a third of the size
 MOST_ROWS = 30
 
-# Okabe and Ito's colours; others than these strategies take the spare ones.
+# Okabe and Ito's colours, told apart by colour-blind readers; the markers differ as well.
+OUTLIER, NORMAL = "#D55E00", "#0072B2"
 STYLES = {
     "adaptive": ("#CC79A7", "*"),
     "gold": ("#D55E00", "D"),
@@ -57,8 +51,6 @@ STYLES = {
     "nrr": ("#009E73", "v"),
     "ib": ("#E69F00", "P"),
 }
-SPARE = (("#000000", "X"), ("#7F7F7F", "h"), ("#8B5A2B", "<"), ("#4B0082", ">"))
-KINDS = ("upper", "intermediate", "lower", "mixed")
 
 
 @dataclass(frozen=True)
@@ -78,54 +70,26 @@ class Drawing:
     path: Path
 
 
-def draw_all(cells: Sequence[Cell], folder: str | Path) -> list[Drawing]:
+def draw_all(cells: Sequence[Cell], folder: Path) -> list[Drawing]:
     """Draw every figure for which there are cells into a folder, as PNG."""
-    folder = Path(folder)
-    drawn: list[tuple[str, str, Path | None]] = []
-    drawn.append(("figure1", "", draw_illustrations(folder / "figure1.png")))
+    figures: list[tuple[str, str, Figure | None]] = [("figure1", "", _draw_illustrations())]
     for stem, draw in _BY_RADII.items():
-        for radii in radii_of(cells):
-            path = draw(cells, folder / f"{stem}-{radii}.png", radii)
-            drawn.append((stem, radii, path))
-    drawn.append(("figure6", "", draw_epsilon(cells, folder / "figure6.png")))
-    return [_drawing(stem, radii, path) for stem, radii, path in drawn if path is not None]
+        figures += [(stem, radii, draw(cells, radii)) for radii in radii_of(cells)]
+    figures.append(("figure6", "", _draw_epsilon(cells)))
+    return [_save(figure, folder, stem, radii) for stem, radii, figure in figures if figure]
 
 
-def draw_illustrations(path: str | Path, seed: int = 0) -> Path:
+def _draw_illustrations() -> Figure:
     """Draw Figure 1: four distributions, their outliers and the 2-sigma threshold."""
     figure = _figure(7.4, 4.6)
-    for ax, panel in zip(figure.subplots(2, 2).flat, illustrations(seed), strict=True):
+    for ax, panel in zip(figure.subplots(2, 2).flat, illustrations(), strict=True):
         _illustrate(ax, panel)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    return _save(figure, path)
+    return figure
 
 
-def draw_synthetic_accuracy(
-    cells: Sequence[Cell], path: str | Path, radii: str = "bernoulli"
-) -> Path | None:
-    """Draw Figure 2: correctness by kind, ε and n; None if there are no such cells."""
-    return _draw_synthetic(cells, path, radii, _draw_shares)
-
-
-def draw_synthetic_pulls(
-    cells: Sequence[Cell], path: str | Path, radii: str = "bernoulli"
-) -> Path | None:
-    """Draw Figure 3: pulls by kind, ε and n; None if there are no such cells."""
-    return _draw_synthetic(cells, path, radii, _draw_pulls)
-
-
-def draw_keywords(cells: Sequence[Cell], path: str | Path, radii: str = "bernoulli") -> Path | None:
-    """Draw Figure 4: correctness, F1 and pulls on keywords; None if there are no such cells."""
-    return _draw_real(cells, path, radii, "keywords")
-
-
-def draw_clicks(cells: Sequence[Cell], path: str | Path, radii: str = "bernoulli") -> Path | None:
-    """Draw Figure 5: correctness, F1 and pulls on clicks; None if there are no such cells."""
-    return _draw_real(cells, path, radii, "clicks")
-
-
-def draw_epsilon(cells: Sequence[Cell], path: str | Path) -> Path | None:
+def _draw_epsilon(cells: Sequence[Cell]) -> Figure | None:
     """Draw Figure 6: pulls against ε, a panel for each radii; None if there are no such cells."""
     mine = best_cells(cell for cell in cells if cell["figure"] == "epsilon")
     kinds = radii_of(mine)
@@ -138,18 +102,18 @@ def draw_epsilon(cells: Sequence[Cell], path: str | Path) -> Path | None:
         here = [cell for cell in mine if _beside(cell, radii)]
         for name in names:
             line = _grouped((c for c in here if c["strategy"] == name), lambda c: c["epsilon"])
-            colour, marker = _style(name, names)
+            colour, marker = STYLES[name]
             ax.plot(list(line), [fmean(_pulls(group)) for group in line.values()], color=colour)
             for epsilon, group in line.items():
                 _pull_point(ax, epsilon, group, colour, marker)
         ax.set_yscale("log")
         ax.margins(x=0.08, y=0.12)
-        ax.set_title(_capital(RADII.get(radii, radii)), fontsize=9, loc="left")
+        ax.set_title(capital(RADII[radii]), fontsize=9, loc="left")
         ax.set_xlabel("ε")
         _plain(ax, "y")
     panels[0].set_ylabel("pulls")
     _legend(figure, names, mine)
-    return _save(figure, path)
+    return figure
 
 
 def _illustrate(ax: Axes, panel: Illustration) -> None:
@@ -161,8 +125,8 @@ def _illustrate(ax: Axes, panel: Illustration) -> None:
         height[arm] = np.count_nonzero(column[height > 0] == column[arm]) + 1
     odd = np.isin(np.arange(len(column)), panel.outliers)
     x = np.where(odd, panel.means, (column + 0.5) * width)
-    ax.plot(x[~odd], height[~odd], "o", ms=3.4, color=COLOURS["normal"], label="normal arms")
-    ax.plot(x[odd], height[odd], "D", ms=6, color=COLOURS["outlier"], label="outliers")
+    ax.plot(x[~odd], height[~odd], "o", ms=3.4, color=NORMAL, label="normal arms")
+    ax.plot(x[odd], height[odd], "D", ms=6, color=OUTLIER, label="outliers")
     threshold = float(panel.means.mean() + 2 * panel.means.std())
     ax.axvline(threshold, color="black", ls="--", lw=1.1, label="mean + 2 standard deviations")
     ax.set_title(f"({panel.letter}) {panel.title}", fontsize=9.5, loc="left")
@@ -176,14 +140,14 @@ def _illustrate(ax: Axes, panel: Illustration) -> None:
 
 def _draw_synthetic(
     cells: Sequence[Cell],
-    path: str | Path,
     radii: str,
     draw: Callable[[Axes, Sequence[Cell], Sequence[str], Sequence[int]], None],
-) -> Path | None:
+) -> Figure | None:
+    """Draw Figure 2 or 3: correctness or pulls by kind, ε and n; None without such cells."""
     mine = _chosen(cells, "synthetic", radii)
     if not mine:
         return None
-    kinds = _in_order((c["kind"] for c in mine), KINDS)
+    kinds = [kind for kind in PAPER_KINDS if any(c["kind"] == kind for c in mine)]
     epsilons = sorted({cell["epsilon"] for cell in mine})
     sizes = sorted({cell["n"] for cell in mine})
     names = _strategies(mine)
@@ -193,7 +157,7 @@ def _draw_synthetic(
         for ax, epsilon in zip(row, epsilons, strict=True):
             here = [c for c in mine if c["kind"] == kind and c["epsilon"] == epsilon]
             draw(ax, here, names, sizes)
-            ax.set_title(f"{kind or 'any kind'}, ε = {epsilon:g}", fontsize=9.5, loc="left")
+            ax.set_title(f"{kind}, ε = {epsilon:g}", fontsize=9.5, loc="left")
             ax.set_xticks(range(len(sizes)), [str(n) for n in sizes])
             for border in range(1, len(sizes)):
                 ax.axvline(border - 0.5, color="#DDDDDD", lw=0.8, zorder=0)
@@ -203,14 +167,14 @@ def _draw_synthetic(
         ax.set_xlabel("arms n")
     figure.supylabel("correct runs" if draw is _draw_shares else "pulls", fontsize=10)
     _legend(figure, names, mine if draw is _draw_pulls else ())
-    return _save(figure, path)
+    return figure
 
 
 def _draw_shares(
     ax: Axes, cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int]
 ) -> None:
     for name in names:
-        colour, marker = _style(name, names)
+        colour, marker = STYLES[name]
         groups = _grouped((c for c in cells if c["strategy"] == name), lambda c: c["n"])
         x = [sizes.index(n) + _dodge(name, names) for n in groups]
         y = [fmean(map(correctness, group)) for group in groups.values()]
@@ -225,7 +189,7 @@ def _draw_pulls(
     ax: Axes, cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int]
 ) -> None:
     for name in names:
-        colour, marker = _style(name, names)
+        colour, marker = STYLES[name]
         groups = _grouped((c for c in cells if c["strategy"] == name), lambda c: c["n"])
         for n, group in groups.items():
             _pull_point(ax, sizes.index(n) + _dodge(name, names), group, colour, marker)
@@ -233,9 +197,8 @@ def _draw_pulls(
     ax.margins(y=0.12)
 
 
-def _draw_real(
-    cells: Sequence[Cell], path: str | Path, radii: str, figure_name: str
-) -> Path | None:
+def _draw_real(cells: Sequence[Cell], radii: str, figure_name: str) -> Figure | None:
+    """Draw Figure 4 or 5: correctness, F1 and pulls on real data; None without such cells."""
     mine = _chosen(cells, figure_name, radii)
     if not mine:
         return None
@@ -256,7 +219,7 @@ def _draw_real(
     if len(shown) < len(instances):
         figure.axes[2].set_title(f"the first {len(shown)} of {len(instances)}", fontsize=9)
     _legend(figure, names, mine)
-    return _save(figure, path)
+    return figure
 
 
 def _draw_bars(
@@ -269,7 +232,7 @@ def _draw_bars(
     """Draw the mean of a score over instances, with its number."""
     for place, name in enumerate(names):
         values = [score(cell) for cell in cells if cell["strategy"] == name]
-        colour, marker = _style(name, names)
+        colour, marker = STYLES[name]
         mean = fmean(values)
         ax.barh(place, mean, height=0.6, color=colour, alpha=0.55)
         ax.plot(mean, place, marker, color=colour, ms=_size(marker), clip_on=False)
@@ -290,7 +253,7 @@ def _draw_rows(
 ) -> None:
     """Draw pulls across, one row for each instance."""
     for name in names:
-        colour, marker = _style(name, names)
+        colour, marker = STYLES[name]
         mine = [c for c in cells if c["strategy"] == name and str(c["instance"]) in instances]
         for instance, group in _grouped(mine, lambda c: str(c["instance"])).items():
             place = instances.index(instance) + _dodge(name, names)
@@ -331,11 +294,9 @@ def _pull_point(
 
 
 def _legend(figure: Figure, names: Sequence[str], pulled: Iterable[Cell]) -> None:
-    from matplotlib.lines import Line2D
-
     handles = []
     for name in names:
-        colour, marker = _style(name, names)
+        colour, marker = STYLES[name]
         handles.append(
             Line2D([], [], color=colour, marker=marker, ls="", ms=6, label=strategy_label(name))
         )
@@ -353,26 +314,22 @@ def _legend(figure: Figure, names: Sequence[str], pulled: Iterable[Cell]) -> Non
 
 
 def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "a figure") from None
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def _save(figure: Figure, path: str | Path) -> Path:
+def _save(figure: Figure, folder: Path, stem: str, radii: str) -> Drawing:
     """Write a PNG with few colours, which is a third of the size of one with all of them."""
-    from PIL import Image  # matplotlib needs it too
-
-    path = Path(path)
+    title, caption = _TEXTS[stem]
+    if radii:
+        stem, title = f"{stem}-{radii}", f"{title}, {RADII[radii]}"
+    path = folder / f"{stem}.png"
     whole = BytesIO()
     figure.savefig(whole, dpi=DPI, format="png")
     with Image.open(whole) as picture:
         picture.convert("RGB").quantize(SHADES, dither=Image.Dither.NONE).save(path, optimize=True)
-    return path
+    return Drawing(stem, title, caption, path)
 
 
 def _plain(ax: Axes, axis: Any) -> None:
@@ -393,13 +350,8 @@ def _beside(cell: Cell, radii: str) -> bool:
 
 
 def _strategies(cells: Iterable[Cell]) -> list[str]:
-    return _in_order((cell["strategy"] for cell in cells), tuple(STYLES))
-
-
-def _in_order(values: Iterable[Any], order: Sequence[str]) -> list[Any]:
-    """Return the distinct values: those of the order first, then the others."""
-    found = set(values)
-    return [v for v in order if v in found] + sorted(found - set(order), key=str)
+    found = {cell["strategy"] for cell in cells}
+    return [name for name in STYLES if name in found]
 
 
 def _grouped(cells: Iterable[Cell], key: Callable[[Cell], Any]) -> dict[Any, list[Cell]]:
@@ -411,13 +363,6 @@ def _grouped(cells: Iterable[Cell], key: Callable[[Cell], Any]) -> dict[Any, lis
 
 def _pulls(cells: Iterable[Cell]) -> list[float]:
     return [float(count) for cell in cells for count in cell["pulls"]]
-
-
-def _style(name: str, names: Sequence[str]) -> tuple[str, str]:
-    if name in STYLES:
-        return STYLES[name]
-    others = [other for other in names if other not in STYLES]
-    return SPARE[others.index(name) % len(SPARE)]
 
 
 def _size(marker: str) -> float:
@@ -432,22 +377,11 @@ def _short(name: str, most: int = 26) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _drawing(stem: str, radii: str, path: Path) -> Drawing:
-    title, caption = _TEXTS[stem]
-    if radii:
-        title = f"{title}, {RADII.get(radii, radii)}"
-    return Drawing(f"{stem}-{radii}" if radii else stem, title, caption, path)
-
-
-_BY_RADII: dict[str, Callable[[Sequence[Cell], str | Path, str], Path | None]] = {
-    "figure2": draw_synthetic_accuracy,
-    "figure3": draw_synthetic_pulls,
-    "figure4": draw_keywords,
-    "figure5": draw_clicks,
+_BY_RADII: dict[str, Callable[[Sequence[Cell], str], Figure | None]] = {
+    "figure2": partial(_draw_synthetic, draw=_draw_shares),
+    "figure3": partial(_draw_synthetic, draw=_draw_pulls),
+    "figure4": partial(_draw_real, figure_name="keywords"),
+    "figure5": partial(_draw_real, figure_name="clicks"),
 }
 
 _PULLS = (
@@ -467,14 +401,8 @@ _TEXTS = {
         "Figure 2. Accuracy on synthetic data",
         "The share of correct runs, the sigma rules with their best k. The dotted line is 90 %.",
     ),
-    "figure3": (
-        "Figure 3. Pulls on synthetic data",
-        _PULLS,
-    ),
+    "figure3": ("Figure 3. Pulls on synthetic data", _PULLS),
     "figure4": ("Figure 4. Keyword data", _REAL),
     "figure5": ("Figure 5. Click data", _REAL),
-    "figure6": (
-        "Figure 6. Pulls against ε",
-        _PULLS,
-    ),
+    "figure6": ("Figure 6. Pulls against ε", _PULLS),
 }

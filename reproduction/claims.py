@@ -17,12 +17,14 @@ from statistics import fmean
 from typing import Any, Literal
 
 __all__ = [
+    "PAPER_KINDS",
     "RADII",
     "Cell",
     "Claim",
     "Saving",
     "Verdict",
     "best_cells",
+    "capital",
     "check_claims",
     "correctness",
     "mean_f1",
@@ -148,8 +150,8 @@ def best_cells(
 
 def radii_of(cells: Iterable[Cell]) -> list[str]:
     """Return the kinds of radii that occur, those as printed first."""
-    found = {str(cell["radii"]) for cell in cells}
-    return [name for name in RADII if name in found] + sorted(found - RADII.keys())
+    found = {cell["radii"] for cell in cells}
+    return [name for name in RADII if name in found]
 
 
 def saving(cells: Iterable[Cell], rival: str = "wrr") -> Saving:
@@ -217,7 +219,8 @@ def _blind_rules(cells: Sequence[Cell]) -> Claim:
     for radii, mine in _by_radii(_paper_synthetic(cells)):
         for kind in PAPER_KINDS:
             for name in ("rr", "wrr"):
-                parts += _sees(radii, [cell for cell in mine if cell["kind"] == kind], kind, name)
+                here = [cell for cell in mine if cell["kind"] == kind]
+                parts.append(_sees(radii, here, kind, name))
     return _claim(
         3, "RR and WRR do well on upper outliers and fail on intermediate ones.",
         "high accuracy on upper, unsatisfactory on intermediate outliers (a chart only)",
@@ -228,8 +231,7 @@ def _blind_rules(cells: Sequence[Cell]) -> Claim:
 def _weak_baselines(cells: Sequence[Cell]) -> Claim:
     parts = []
     for radii, mine in _by_radii(_paper_synthetic(cells)):
-        for name in ("nrr", "ib"):
-            parts += _below(radii, mine, name)
+        parts += [_below(radii, mine, name) for name in ("nrr", "ib")]
     return _claim(
         4, "NRR and IB are too often wrong to be useful.",
         "unsatisfactory on synthetic data (a chart only)", parts, "figure2",
@@ -239,7 +241,8 @@ def _weak_baselines(cells: Sequence[Cell]) -> Claim:
 def _keywords(cells: Sequence[Cell]) -> Claim:
     parts = []
     for radii, mine in _by_radii(_of(cells, "keywords")):
-        parts += [_accuracy(radii, mine, "keyword", level=REQUIRED), *_best_f1(radii, mine)]
+        parts.append(_accuracy(radii, mine, "keyword", level=REQUIRED))
+        parts.append(_best_f1(radii, mine))
         parts.append(_saved(radii, mine, 0.89))
     return _claim(
         5, "On keyword data GOLD is correct as often as required, has the best F1 and needs far "
@@ -252,8 +255,7 @@ def _clicks(cells: Sequence[Cell]) -> Claim:
     parts = []
     for radii, mine in _by_radii(_of(cells, "clicks")):
         parts.append(_accuracy(radii, mine, "day", level=REQUIRED))
-        for name in ("rr", "wrr"):
-            parts += _below(radii, mine, name)
+        parts += [_below(radii, mine, name) for name in ("rr", "wrr")]
         parts.append(_saved(radii, mine, 0.78))
     return _claim(
         6, "On click data GOLD is correct as often as required, RR and WRR are not, and GOLD needs "
@@ -342,12 +344,12 @@ def _sign(found: Saving) -> str:
     return "at most " if found.at_most else ""
 
 
-def _sees(radii: str, cells: Sequence[Cell], kind: str, name: str) -> list[_Part]:
+def _sees(radii: str, cells: Sequence[Cell], kind: str, name: str) -> _Part:
     share = _mean_correctness(cells, name)
     label = strategy_label(name)
     if share is None:
         cause = f"{label} was not run on {kind} outliers"
-        return [_Part(radii, cause, cause, "not measured")]
+        return _Part(radii, cause, cause, "not measured")
     reached = _reached(cells, name)
     text = f"{label} {percent(share)} on {kind}{reached}"
     because = f"{label} is correct in {percent(share)} of the runs on {kind} outliers{reached}"
@@ -355,22 +357,22 @@ def _sees(radii: str, cells: Sequence[Cell], kind: str, name: str) -> list[_Part
         verdict = _graded(share >= REQUIRED, share > POOR)
     else:
         verdict = _graded(share <= POOR, share < REQUIRED)
-    return [_Part(radii, text, because, verdict)]
+    return _Part(radii, text, because, verdict)
 
 
-def _below(radii: str, cells: Sequence[Cell], name: str) -> list[_Part]:
+def _below(radii: str, cells: Sequence[Cell], name: str) -> _Part:
     share = _mean_correctness(cells, name)
     label = strategy_label(name)
     if share is None:
         cause = f"{label} was not run"
-        return [_Part(radii, cause, cause, "not measured")]
+        return _Part(radii, cause, cause, "not measured")
     reached = _reached(cells, name)
     because = f"{label} is correct in {percent(share)} of the runs{reached}"
     text = f"{label} correct in {percent(share)}{reached}"
-    return [_Part(radii, text, because, _graded(share < REQUIRED, False))]
+    return _Part(radii, text, because, _graded(share < REQUIRED, False))
 
 
-def _best_f1(radii: str, cells: Sequence[Cell]) -> list[_Part]:
+def _best_f1(radii: str, cells: Sequence[Cell]) -> _Part:
     scores: dict[str, dict[tuple[Any, ...], float]] = {}
     for cell in best_cells(cells, by="f1"):
         scores.setdefault(cell["strategy"], {})[_place(cell)] = mean_f1(cell)
@@ -383,12 +385,12 @@ def _best_f1(radii: str, cells: Sequence[Cell]) -> list[_Part]:
             rivals.append((fmean(scores[name][place] for place in shared), ours, name))
     if not rivals:
         cause = "no rival's F1 to compare with"
-        return [_Part(radii, cause, cause, "not measured")]
+        return _Part(radii, cause, cause, "not measured")
     beaten = sum(ours >= theirs - LEVEL for theirs, ours, _ in rivals)
     theirs, ours, name = max(rivals, key=lambda rival: rival[0] - rival[1])
     text = f"F1 {ours:.3f} against {theirs:.3f} of {strategy_label(name)}, the best rival"
     because = f"GOLD's F1 is {ours:.3f} and {strategy_label(name)}'s {theirs:.3f}"
-    return [_Part(radii, text, because, _graded(beaten == len(rivals), beaten > 0))]
+    return _Part(radii, text, because, _graded(beaten == len(rivals), beaten > 0))
 
 
 def _falls(radii: str, cells: Sequence[Cell]) -> list[_Part]:
@@ -450,7 +452,7 @@ def _reasons(parts: Sequence[_Part], verdict: Verdict) -> str:
     for because, radii in clauses.items():
         together.setdefault(" and ".join(dict.fromkeys(radii)), []).append(because)
     if len({part.radii for part in parts}) == 1:
-        return _capital("; ".join(clauses))
+        return capital("; ".join(clauses))
     return "; ".join(f"{radii}: {', '.join(texts)}" for radii, texts in together.items())
 
 
@@ -459,12 +461,12 @@ def _lines(parts: Sequence[_Part]) -> str:
     for part in parts:
         lines.setdefault(part.radii, []).append(part.text)
     return "\n".join(
-        f"{_capital(RADII.get(radii, radii))}: {'; '.join(texts)}."
-        for radii, texts in lines.items()
+        f"{capital(RADII[radii])}: {'; '.join(texts)}." for radii, texts in lines.items()
     )
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Return a text with its first letter as a capital."""
     return text[:1].upper() + text[1:]
 
 

@@ -1,13 +1,13 @@
 """The runs behind the figures: planned, kept, resumed."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
-from oddarm.experiments import runs
-from oddarm.experiments.runs import Cell, Plan, most_seconds, plan, run_cell, run_cells
+from reproduction import runs
+from reproduction.runs import Cell, Plan, most_seconds, plan, run_cell, run_cells
 
 EASY = Cell("synthetic", "upper-20-5", "upper", 20, 5.0, "gold", None, "anytime", 50_000, 3)
 
@@ -57,19 +57,20 @@ def test_results_are_kept(tmp_path):
     cells = [EASY, replace(EASY, radii="bernoulli"), replace(EASY, radii="hoeffding")]
     seen = []
     with ThreadPoolExecutor(1) as pool:
-        first = run_cells(cells[:2], tmp_path, pool)
-        again = run_cells(cells, tmp_path, pool, lambda *now: seen.append(now[:2]))
+        first = run_cells(cells[:2], tmp_path, pool, seen.append)
+        again = run_cells(cells, tmp_path, pool, seen.append)
         assert again[:2] == first
-        assert seen == [(2, 3), (3, 3)]
+        assert seen == [0, 1, 2, 2, 3]
         (tmp_path / f"{EASY.key}.json").write_text("{", encoding="utf-8")
-        repaired = run_cells(cells, tmp_path, pool)
+        repaired = run_cells(cells, tmp_path, pool, seen.append)
     assert [c["pulls"] for c in repaired] == [c["pulls"] for c in again]
 
 
 def test_processes_give_the_same(tmp_path):
-    """Cells run in processes of their own by default, with the same results."""
+    """Cells that run in other processes have the same results."""
     here = run_cell(EASY)
-    (there,) = run_cells([EASY], tmp_path)
+    with ProcessPoolExecutor(1) as pool:
+        (there,) = run_cells([EASY], tmp_path, pool, print)
     assert there["pulls"] == here["pulls"]
 
 

