@@ -15,15 +15,14 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import oddarm
+from oddarm._typing import Floats
 from oddarm.datasets.synthetic import KINDS, InstanceKind
 from oddarm.definitions.truth import Truth, ranks_first
 from verification.report import Check
 
-Floats = NDArray[np.float64]
 DELTA = 0.1
 EPSILONS = (2.5, 5.0)
 GOLD_PAPER, GOLD_ANYTIME = ("gold", "paper"), ("gold", "anytime")

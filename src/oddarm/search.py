@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oddarm._checks import whole_number
 from oddarm._files import replace_file
+from oddarm._typing import Floats, Indices
 from oddarm._version import __version__
-from oddarm.bounds import BoundKind
 from oddarm.errors import (
     OddarmError,
     ParameterError,
@@ -25,11 +25,12 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Outcome, Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Outcome, Run, Setting, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -60,7 +61,7 @@ class Search:
         until: When to stop: "ranked", when every group must rank first; for strategies that can,
             "found", when one group is confirmed or none can be; or "confirmed", when every set
             of arms that may be a group is confirmed or refuted.
-        max_pulls: A budget; the search is done when that many rewards have been told.
+        max_pulls: A budget; the search is done after that many rewards.
         seed: For strategies that draw lots.
 
     Attributes:
@@ -172,7 +173,7 @@ class Search:
         names = self._live_names
         return [names[i] for i in arms]
 
-    def ask_indices(self, limit: int | None = None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None = None) -> Indices:
         """Return the same as an array of positions in `names`, for callers with many arms.
 
         Example:
@@ -191,7 +192,7 @@ class Search:
         most, left = self._most(limit)
         if left == 0:
             return np.empty(0, dtype=np.intp)
-        arms: NDArray[np.intp] = self._within(self.run.ask_indices(most), left)
+        arms: Indices = self._within(self.run.ask_indices(most), left)
         return arms if self._live is None else self._live[arms]
 
     def give_back(self, arms: Iterable[Hashable]) -> None:
@@ -324,7 +325,7 @@ class Search:
             raise UnknownArmError(f"arm {bad}, must be a whole number from 0 to {self.n - 1}.")
         self.tell_checked(index.astype(np.intp, copy=False), values)
 
-    def tell_checked(self, arms: NDArray[np.intp], rewards: NDArray[np.float64]) -> None:
+    def tell_checked(self, arms: Indices, rewards: Floats) -> None:
         """As `tell_indices`, with at least one reward, by a caller who has checked them all."""
         decided = self.done
         self.run.unsettle()
@@ -573,7 +574,7 @@ class Search:
         problem, rewards, tally = self.problem, self.rewards, self.tally
         n = self.n
         # None of these is made for all arms, of which there may be a million.
-        self._live: NDArray[np.intp] | None = None
+        self._live: Indices | None = None
         self._live_names = self.names
         self._numbered = self._index is None and not aside  # the run's numbers are the names
         if aside:
@@ -603,7 +604,7 @@ class Search:
                 f"{float(c):g} that may be outliers: start a search with more arms."
             )
 
-    def _all_ranked(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _all_ranked(self, order: Indices) -> Indices:
         """Return all arms in the order of a run's arms, those that have failed last."""
         if self._live is None:
             return order

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Unpack
 
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
+from oddarm._typing import Floats
 from oddarm.definitions.groups import Group
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
+from oddarm.options import BoundKind, ProblemOptions, Until, check_names
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
@@ -166,13 +165,13 @@ def compare(
     source: Source,
     strategies: Sequence[str | Strategy] | None = None,
     *,
-    until: str | None = None,
+    until: Until | None = None,
     max_pulls: int | None = None,
-    bound: str = "anytime",
+    bound: BoundKind = "anytime",
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[int], object] | None = None,
-    **problem: Any,
+    **problem: Unpack[ProblemOptions],
 ) -> Comparison:
     """Run strategies on the same recorded rewards and say what each needed.
 
@@ -202,6 +201,7 @@ def compare(
         rr         1,761  88.0 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
+    check_names(compare, problem, ProblemOptions)
     asked = Problem(**problem)
     recorded = _read_all(source)
     asked.check(len(recorded))
@@ -212,7 +212,7 @@ def compare(
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
         replaced = not strategy.finite
-        wanted = (until or "found") if strategy.confirms else "ranked"
+        wanted: Until = (until or "found") if strategy.confirms else "ranked"
         log = RecordedSource(
             recorded, replace=replaced, rewards=source.rewards, seed=seed, shuffle=False
         )
@@ -242,7 +242,7 @@ def compare(
     return Comparison(means, asked, truth.groups, rows, tuple(runs), left_out)
 
 
-def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
+def _read_all(source: Source) -> Mapping[Any, Floats]:
     """Return all rewards of a finite source, in its order."""
     pools = source.rewards.pools
     if pools is None:

@@ -8,18 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
 from oddarm._text import NO_POOLS, group_dict, groups_sentence
+from oddarm._typing import Floats
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
 from oddarm.definitions.groups import Group, Means, float_means
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind, ProblemOptions, SearchOptions, Until, check_names
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
@@ -180,12 +181,12 @@ def plan(
     cap: int | None = None,
     full_scan: int | None = None,
     rewards: str | Sequence[float] | Rewards = "bernoulli",
-    until: str | None = None,
+    until: Until | None = None,
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[Result], object] | None = None,
-    bound: str = "anytime",
-    **problem: Any,
+    bound: BoundKind = "anytime",
+    **problem: Unpack[ProblemOptions],
 ) -> Plan:
     """Simulate searches on means taken for true and return what they cost.
 
@@ -218,6 +219,7 @@ def plan(
         >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high
         (0, 5, True)
     """
+    check_names(plan, problem, ProblemOptions)
     whole_number("runs", runs, least=1)
     seed = whole_number("seed", seed, least=0)
     for name, value in (("cap", cap), ("full_scan", full_scan)):
@@ -242,16 +244,24 @@ def plan(
     for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)
         replaced = bool(pools) and not strategy.finite
-        wanted = until or ("found" if strategy.confirms else "ranked")
-        options = {**problem, "until": wanted, "bound": bound}
-        compiled = _compiled(name, values, {**options, "rewards": endless})
+        wanted: Until = until or ("found" if strategy.confirms else "ranked")
+        options: SearchOptions = {
+            **problem,
+            "rewards": endless,
+            "bound": bound,
+            "until": wanted,
+            "max_pulls": cap,
+            "seed": seed,
+        }
+        compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled or pools else SLOW_CAP)
+        options["max_pulls"] = most
         one = (
-            partial(_run_on_pools, pools, model)
+            partial(_run_on_pools, pools)
             if pools and not replaced
-            else partial(_run, compiled, values, endless)
+            else partial(_run, compiled, values)
         )
-        run = partial(one, name, most, options, seed)
+        run = partial(one, name, options)
         results = many_runs(
             partial(run, progress), runs, finished=finished, apart=partial(run, None)
         )
@@ -274,7 +284,7 @@ def plan(
     return Plan(known, asked, truth.groups, tuple(costs), full_scan, bool(pools))
 
 
-def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
+def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     """Return the rewards of each arm, if arms are finite; their order does not matter."""
     sizes = rewards.pools
     if sizes is None:
@@ -292,7 +302,7 @@ def planned_strategies(rewards: Rewards) -> list[str]:
     return [name for name in PLANNED if fast or name not in SLOW]
 
 
-def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
+def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:
     """Return whether there is compiled code for it; bad options are refused here."""
     search = Search(len(means), name, **options)
     return isinstance(search.rewards, Bernoulli) and search.run.kernel is not None
@@ -301,29 +311,17 @@ def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
 def _run(
     compiled: bool,
     means: list[float],
-    rewards: Rewards,
     strategy: str,
-    most: int,
-    options: dict[str, Any],
-    seed: int,
+    options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
     """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
-    seed += number
+    options = {**options, "seed": options["seed"] + number}
     if compiled:
-        result: Result = simulate(
-            means,
-            strategy,
-            rewards=rewards,
-            seed=seed,
-            progress=progress,
-            max_pulls=most,
-            **options,
-        )  # fmt: skip
-        return result
-    search = Search(len(means), strategy, rewards=rewards, seed=seed, max_pulls=most, **options)
-    arms = SimulatedArms(means, rewards, seed)
+        return simulate(means, strategy, progress=progress, **options)
+    search = Search(len(means), strategy, **options)
+    arms = SimulatedArms(means, search.rewards, search.seed)
     while not search.done:
         batch = max(search.pulls // BATCHES, len(means))
         for arm, count in Counter(search.ask(batch)).items():
@@ -334,20 +332,17 @@ def _run(
 
 
 def _run_on_pools(
-    pools: Mapping[int, NDArray[np.float64]],
-    rewards: Rewards,
+    pools: Mapping[int, Floats],
     strategy: str,
-    most: int,
-    options: dict[str, Any],
-    seed: int,
+    options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
     """Return one run on finite pools, drawn from as `find` draws from a table."""
-    seed += number
-    log = RecordedSource(pools, rewards=rewards, seed=seed)
+    options = {**options, "seed": options["seed"] + number}
+    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"])
     watchers = () if progress is None else (progress,)
-    result = find(log, strategy=strategy, seed=seed, max_pulls=most, callbacks=watchers, **options)
+    result = find(log, strategy=strategy, callbacks=watchers, **options)
     if result.verdict == "running":
         raise KeyboardInterrupt
     return result

@@ -25,14 +25,15 @@ from oddarm.cli.options import (
     Rho,
     SkipBadRows,
     TableName,
-    Until,
     Where,
     check_problem,
     open_data,
     print_report,
     reward_range,
+    search_option,
 )
 from oddarm.errors import ParameterError
+from oddarm.options import DEFAULTS, Until
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
@@ -75,7 +76,7 @@ def plan(
         ),
     ] = None,
     replace: Replace = False,
-    epsilon: Epsilon = 2.5,
+    epsilon: Epsilon = DEFAULTS["epsilon"],
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
     delta: Delta = 0.05,
@@ -88,20 +89,20 @@ def plan(
     ] = None,
     until: Annotated[
         Until | None,
-        typer.Option(help="When to stop. [default: found if the strategy can, else ranked]"),
+        search_option("until", default="found if the strategy can, else ranked"),
     ] = None,
-    bound: BoundName = "anytime",
+    bound: BoundName = DEFAULTS["bound"],
     bounds: Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Most pulls of a run. [default: 1,000,000, or 100,000 of endless arms where there "
-            "is no compiled code]",
+        search_option(
+            "max_pulls",
+            words="The most pulls of a run.",
+            default="1,000,000, or 100,000 of endless arms where there is no compiled code",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    seed: Annotated[int, search_option("seed", words="Seed of the first run.")] = DEFAULTS["seed"],
     as_json: JsonOnly = False,
 ) -> None:
     """Say how many pulls a search is likely to need, for each strategy.

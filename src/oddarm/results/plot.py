@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._text import printable, shortened
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 
@@ -34,8 +35,6 @@ MOST_VECTORS = 500
 """With more arms, a vector image contains them as pixels."""
 NAME_HEIGHT = 0.03
 """The room for a name, as a share of the height of the plot."""
-
-Floats = NDArray[np.float64]
 
 
 def plot_intervals(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._text import printable
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
 from oddarm.results.table import Column, text_table
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ArmRow", "Result"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

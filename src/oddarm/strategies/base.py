@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds import Bound, BoundKind
+from oddarm._typing import Floats, Indices, Wholes
+from oddarm.bounds import Bound
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem, rounded_down
 from oddarm.rewards import Rewards
 from oddarm.state import Kind, Word, decode_fields, encode_fields, require
@@ -26,6 +27,7 @@ from oddarm.tally import Tally
 
 __all__ = [
     "Certificate",
+    "Floats",
     "Outcome",
     "Run",
     "Setting",
@@ -36,10 +38,8 @@ __all__ = [
     "without_gaps",
 ]
 
-Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Outcome:
         high: Upper ends.
     """
 
-    order: NDArray[np.intp]
+    order: Indices
     declared: list[int]
     scores: Floats
     statuses: list[Status]
@@ -141,7 +141,7 @@ class Run(ABC):
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the arms to pull next, at most `limit`; None: one natural round."""
 
-    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array; for runs that can do without a list."""
         return np.array(self.ask(limit), dtype=np.intp)
 
@@ -149,7 +149,7 @@ class Run(ABC):
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Take note that the tallies of `arms` have grown; repeats are allowed."""
         for arm in np.unique(arms).tolist():
             self.update(arm)
@@ -167,18 +167,18 @@ class Run(ABC):
         return self.bound.interval(self.tally)
 
     @abstractmethod
-    def order(self) -> NDArray[np.intp]:
+    def order(self) -> Indices:
         """Return all arms, the most outlying first."""
 
     @abstractmethod
-    def declared(self, order: NDArray[np.intp]) -> list[int]:
+    def declared(self, order: Indices) -> list[int]:
         """Return the arms declared outliers so far, as they come in `order`."""
 
     @abstractmethod
     def scores(self) -> Floats:
         """Return the strategy's own score of each arm, in its own sense; nan for none."""
 
-    def certificates(self, order: NDArray[np.intp]) -> list[Certificate]:
+    def certificates(self, order: Indices) -> list[Certificate]:
         """Return what is certain of each set of arms that may be a group, if anything is.
 
         Args:
@@ -280,7 +280,7 @@ class Strategy(ABC):
         return {"name": self.name, **dataclasses.asdict(self)}
 
 
-def without_gaps(stages: NDArray[np.int64]) -> bool:
+def without_gaps(stages: Wholes) -> bool:
     """Return whether 1, 2, … up to the last stage are all there."""
     found = np.unique(stages[stages > 0])
     return len(found) == int(stages.max())
