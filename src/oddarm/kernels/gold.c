@@ -35,9 +35,7 @@ struct rule {
 struct gold {
     int64_t n;
     uint8_t *edges; /* n rows of n */
-    int64_t *stage, *score;
-    double *beta;
-    int64_t *counts;
+    int64_t *stage, *score, *counts;
     double *totals;
     const double *means;
     const uint64_t *starts, *increments;
@@ -517,23 +515,13 @@ static int64_t line_up(const struct gold *run)
 static void take_over(struct gold *run, const struct block *block, int64_t end)
 {
     const int64_t k = block->k, *order = run->order;
-    int64_t *counts = run->counts;
     for (int64_t x = 0; x < k; x++) {
         const int64_t i = order[x], made = (end - run->pulls - x + k - 1) / k;
-        counts[i] += made;
+        run->counts[i] += made;
         run->totals[i] += run->path[i * (BLOCK + 1) + made];
     }
     run->position = (order[(end - run->pulls - 1) % k] + 1) % run->n;
     run->pulls = end;
-    if (run->rule.kind != PER_PULL)
-        return;
-    for (int64_t x = 0; x < k; x++) {
-        const int64_t i = order[x];
-        if (x && counts[i] == counts[order[x - 1]])
-            run->beta[i] = run->beta[order[x - 1]];
-        else
-            run->beta[i] = radius((double)counts[i], run->totals[i], 0.0, &run->rule);
-    }
 }
 
 /* Pull until enough arms are terminal or `stop_at` pulls have been made in all; return whether

@@ -39,9 +39,7 @@ class _Gold(Record):
     kinds: ClassVar = layout("""
         whole n
         flags edges
-        wholes stage score
-        floats beta
-        wholes counts
+        wholes stage score counts
         floats totals means
         words starts increments
         whole position pulls stop_at
@@ -66,14 +64,9 @@ _advance = function("gold_advance", "record", "flag")
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: arms pulled in turn."""
-    run.unsettle()
-    counts = run.tally.counts
-    if not arms.zero_one or not run.in_turn or (arms.drawn != counts).any():
+    if not arms.zero_one or not run.in_turn or (arms.drawn != run.tally.counts).any():
         return False
-    if run.graph is None:
-        return True
-    judged = run.radius.grows or bool(((run.judged == counts) | run.terminal).all())
-    return not run.fresh and judged
+    return run.up_to_date
 
 
 def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
@@ -82,9 +75,8 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     while run.graph is None and tally.pulls < stop_at:
         finish_sweep(run, arms, stop_at)
         run.update(run.setting.n - 1)
-    if run.graph is None or run.fresh or run.verdict != "running":
+    if run.graph is None or not run.up_to_date or run.verdict != "running":
         return
-    run.unsettle()
     kind, r, level = AGRESTI, 0.0, 0.0
     if isinstance(run.radius, NormalMixture):
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
@@ -98,7 +90,6 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         edges=run.graph.edges,
         stage=run.stage,
         score=run.score,
-        beta=run.beta,
         counts=tally.counts,
         totals=tally.totals,
         means=arms.means,
@@ -137,7 +128,6 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     over = _advance(byref(gold))
     run.position, tally.pulls = gold.position, gold.pulls
     arms.drawn[:] = tally.counts
-    if kind == PER_PULL:
-        run.judged[:] = tally.counts
+    run.judge_all()
     if over:
         run.verdict = "ranked"

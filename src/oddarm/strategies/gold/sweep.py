@@ -1,10 +1,9 @@
-"""What both forms of GOLD share: sweeps over the arms in play, stages, and the ranking."""
+"""What the forms of GOLD share: whose turn it is, which arms are terminal, and the ranking."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,9 @@ class SweepRun(Run):
     """Pulls the arms in play in turn; a *terminal* arm is out of play and has a score.
 
     Attributes:
-        position: Of the next arm in the sweep.
-        score: S, the pulls in all at which an arm became terminal; 0 for none yet.
-        stage: 1, 2, … in the order of S; 0 for an arm in play.
+        position: The arm at which the sweep goes on.
+        score: S, the pulls in all at which an arm became terminal; 0 for an arm in play.
+        stage: 1, 2, … in the order in which arms became terminal; 0 for an arm in play.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -36,7 +35,7 @@ class SweepRun(Run):
             )
         self.b = problem.b
         self.largest_group = problem.largest_group(n)
-        # Line 11 stops at |Ψ̂| ≥ n(1-ρ). Where that is no whole number, it waits for an arm more
+        # Line 11 stops at |Ψ̂| ≥ n(1-ρ). Where that is not a whole number, it waits for an arm more
         # than any group can have; the rigorous version does not.
         self.enough = (
             math.ceil(problem.capacity(n)) if setting.bound == "paper" else self.largest_group
@@ -45,18 +44,85 @@ class SweepRun(Run):
         self.position = 0
         self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
-        self._view()
 
-    def _view(self) -> None:
-        self._stages = self.stage.data  # reads one number in half the time
+    @property
+    def bound(self) -> RadiusBound:
+        """The radius that decides, here without the coefficient b."""
+        return self.radius
 
-    def __getstate__(self) -> dict[str, Any]:
-        views = ("_stages", "_cells")
-        return {name: value for name, value in self.__dict__.items() if name not in views}
+    @property
+    def terminal(self) -> NDArray[np.bool_]:
+        """Ψ̂: the arms whose community has become small."""
+        return self.stage > 0
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)  # a view cannot be copied, so that of a copy is made anew
-        self._view()
+    @property
+    def in_play(self) -> NDArray[np.intp]:
+        """N of line 12: the arms that are not terminal."""
+        return np.flatnonzero(self.stage == 0)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether the arms in play have had their pulls in turn, up to the position."""
+        in_play = self.in_play
+        before = self.tally.counts[in_play] - (in_play < self.position)
+        return bool((before == before[0]).all())
+
+    def rest_of_sweep(self) -> NDArray[np.intp]:
+        """Return the arms that are left of the sweep; all in play if it is over."""
+        in_play = self.in_play
+        rest = in_play[np.searchsorted(in_play, self.position) :]
+        return rest if len(rest) else in_play
+
+    def ask(self, limit: int | None) -> Sequence[int]:
+        """Lines 3 and 11 to 13: go on with the sweep over the arms in play, in the given order."""
+        return self.ask_indices(limit).tolist()  # type: ignore[no-any-return]
+
+    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+        """Return the same as an array."""
+        if self.verdict != "running":
+            return np.empty(0, dtype=np.intp)
+        if limit is None:
+            arms = self.rest_of_sweep()
+        else:
+            in_play = self.in_play
+            first = int(np.searchsorted(in_play, self.position))
+            arms = in_play[np.arange(first, first + limit) % len(in_play)]
+        self.position = (int(arms[-1]) + 1) % self.setting.n
+        return arms
+
+    def update_terminal(self, communities: list[NDArray[np.intp]]) -> None:
+        """Procedure UpdateΨ̂andS, lines 30 to 36; S is written once for each arm."""
+        stage = int(self.stage.max()) + 1
+        for members in communities:  # line 31
+            if len(members) <= self.largest_group:  # line 32
+                new = members[self.stage[members] == 0]
+                self.score[new] = self.tally.pulls  # line 34
+                self.stage[new] = stage  # line 35
+        if np.count_nonzero(self.stage) >= self.enough:  # line 11
+            self.verdict = "ranked"
+
+    def declared(self) -> list[int]:
+        """Return the terminal arms, the first to become so first."""
+        found = np.count_nonzero(self.stage)
+        return self.order()[:found].tolist() if found else []
+
+    def scores(self) -> Floats:
+        """Return S; nan for an arm that never became terminal."""
+        scores = self.score.astype(np.float64)
+        scores[self.stage == 0] = np.nan
+        return scores
+
+    def order(self) -> NDArray[np.intp]:
+        """Line 20: rank by S; then by distance of the mean from the median; then as given."""
+        distance = self.tally.means
+        seen = ~np.isnan(distance)
+        centre = float(np.median(distance[seen])) if seen.any() else 0.0
+        distance -= centre
+        np.abs(distance, out=distance)
+        distance[~seen] = -1.0
+        np.negative(distance, out=distance)
+        stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
+        return np.lexsort((distance, stage))
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
@@ -76,90 +142,3 @@ class SweepRun(Run):
         enough = np.count_nonzero(terminal) >= self.enough
         over = self.verdict == "ranked"
         yield over == enough, "the run is over if enough arms are terminal"
-
-    def restore(self, values: Any) -> None:
-        """Take over the state that `to_dict` returned."""
-        super().restore(values)
-        self._view()
-
-    @property
-    def bound(self) -> RadiusBound:
-        """The radius that decides, here without the coefficient b."""
-        return self.radius
-
-    @property
-    def terminal(self) -> NDArray[np.bool_]:
-        """Ψ̂: the arms whose community has become small."""
-        return self.stage > 0
-
-    @property
-    def in_turn(self) -> bool:
-        """Whether the arms in play have had their pulls in turn, up to the position."""
-        in_play = np.flatnonzero(self.stage == 0)
-        before = self.tally.counts[in_play] - (in_play < self.position)
-        return bool((before == before[0]).all())
-
-    def rest_of_sweep(self) -> NDArray[np.intp]:
-        """Return the arms that are left of the sweep; all in play if it is over."""
-        in_play = np.flatnonzero(self.stage == 0)
-        rest = in_play[np.searchsorted(in_play, self.position) :]
-        return rest if len(rest) else in_play
-
-    def ask(self, limit: int | None) -> Sequence[int]:
-        """Go on with the sweep over the arms in play, in the given order."""
-        if limit != 1:
-            return self.ask_indices(limit).tolist()  # type: ignore[no-any-return]
-        if self.verdict != "running":
-            return []
-        arm, n, stages = self.position, self.setting.n, self._stages
-        while stages[arm]:
-            arm = arm + 1 if arm + 1 < n else 0
-        following = arm + 1
-        self.position = following if following < n else 0
-        return [arm]
-
-    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
-        """The same, as an array."""
-        if self.verdict != "running":
-            return np.empty(0, dtype=np.intp)
-        if limit is None:
-            rest = self.rest_of_sweep()
-            self.position = 0
-            return rest
-        in_play = np.flatnonzero(self.stage == 0)
-        first = int(np.searchsorted(in_play, self.position))
-        arms = np.resize(np.roll(in_play, -first), limit)
-        self.position = (int(arms[-1]) + 1) % self.setting.n
-        return arms
-
-    def declare(self, members: NDArray[np.intp]) -> None:
-        """Make arms terminal that belong to communities that are small now, S written once."""
-        new = members[self.stage[members] == 0]
-        if len(new):
-            self.stage[new] = int(self.stage.max()) + 1
-            self.score[new] = self.tally.pulls
-            if np.count_nonzero(self.stage) >= self.enough:
-                self.verdict = "ranked"
-
-    def declared(self) -> list[int]:
-        """Return the terminal arms, the first to become so first."""
-        found = np.count_nonzero(self.stage)
-        return self.order()[:found].tolist() if found else []
-
-    def scores(self) -> Floats:
-        """Return S; nan for an arm that never became terminal."""
-        scores = self.score.astype(np.float64)
-        scores[self.stage == 0] = np.nan
-        return scores
-
-    def order(self) -> NDArray[np.intp]:
-        """Rank by S; then by distance of the sample mean from the median; then as given."""
-        distance = self.tally.means
-        seen = ~np.isnan(distance)
-        centre = float(np.median(distance[seen])) if seen.any() else 0.0
-        distance -= centre
-        np.abs(distance, out=distance)
-        distance[~seen] = -1.0
-        np.negative(distance, out=distance)
-        stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
-        return np.lexsort((distance, stage))

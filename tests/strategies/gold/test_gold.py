@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oddarm
-from literal_gold import gold as literal
+from reference.gold import gold as literal
 from oddarm.sources import SimulatedArms
 
 SHAPES = ("bernoulli", "uniform", "grid", "ties", "constant")
