@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from oddarm.kernels.native import Record, fields, function, layout
 from oddarm.kernels.sweeps import finish_sweep
-from oddarm.strategies.gold.intervals import interval_communities
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -69,12 +68,14 @@ class Chains:
 
 
 def chains_of(run: GoldIntervalRun) -> Chains:
-    """Return chains whose arms overlap by about half, so that they hold for long."""
-    in_play = run.in_play
-    low, high = run.low[in_play], run.high[in_play]
-    chains = [_chain(members, low, high) for members in interval_communities(low, high)]
+    """Let the run find its communities; return chains of those that are still in play.
+
+    Arms in a chain overlap by about half, so that it holds for long.
+    """
+    communities = [members for members in run.split() if not run.stage[members[0]]]
+    chains = [_chain(members, run.low, run.high) for members in communities]
     first = np.cumsum([0, *(len(chain) for chain in chains[:-1])])
-    return Chains(in_play[[arm for chain in chains for arm in chain]], first)
+    return Chains(np.array([arm for chain in chains for arm in chain], dtype=np.int64), first)
 
 
 def _chain(members: NDArray[np.intp], low: Floats, high: Floats) -> list[int]:
@@ -148,6 +149,5 @@ def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
         run.position = (int(rest[-1]) + 1) % n
         run.level = int(tally.counts[rest[0]])
         if not holds:
-            run.split()
-            run.chains = None
+            run.chains = chains_of(run)
     arms.drawn[:] = tally.counts

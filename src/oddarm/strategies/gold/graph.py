@@ -21,14 +21,14 @@ class NeighbourGraph:
 
     Attributes:
         edges: Whether two arms are neighbours; every arm is its own.
-        may_have_split: Whether a community may have split since `communities` was last called:
-            some deleted edge has left its two ends without a common neighbour.
+        may_have_split: Whether there may be other communities than when `communities` was last
+            called: a deleted edge has left its two ends without a common neighbour.
     """
 
     def __init__(self, edges: NDArray[np.bool_]) -> None:
         self.edges = edges
         np.fill_diagonal(self.edges, True)
-        self.may_have_split = True
+        self.may_have_split = not edges.all()  # a complete graph is one community
 
     def delete(self, ones: int | NDArray[np.intp], others: NDArray[np.intp]) -> None:
         """Delete the edge between each of `ones`, or one arm, and its counterpart in `others`."""

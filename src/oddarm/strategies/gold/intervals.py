@@ -33,7 +33,7 @@ class GoldIntervalRun(SweepRun):
 
     Attributes:
         level: How many pulls every arm in play has been judged by; 0 if none yet.
-        low: Lower ends of the intersections; those of a terminal arm stay as they were.
+        low: Lower ends of the intersections; those of a terminal arm no longer matter.
         high: Upper ends.
         chains: What the compiled loop needs to see that no community has split; None if not made.
     """
@@ -79,36 +79,36 @@ class GoldIntervalRun(SweepRun):
         if level < max(self.level + 1, self.radius.warmup):
             self._last = int(in_play[np.flatnonzero(counts == level)[-1]])
             return
-        means = self.tally.totals[in_play] / counts
         target = self.radius.radius(level)
         if self.level:
             beta = self.radius.radius(self.level)
         else:  # so large that all arms are neighbours
-            beta = max(float(np.ptp(means)) / (2 * self.b), target)
-        while self.verdict == "running":
+            beta = max(float(np.ptp(self.tally.means)) / (2 * self.b), target)
+        while self.level < level and self.verdict == "running":
             beta = max(beta / _Q, target)
             self._shrink(self.b * beta)
-            self.split()
+            if self.low.max() > self.high.min():  # else all have a point in common
+                self.split()
             if beta == target:
-                break
-        self.level = level
+                self.level = level
 
     def _shrink(self, reach: float) -> None:
-        """Intersect the intervals of the arms in play with ŷ ± reach; they never become empty."""
-        in_play = self.in_play
-        means = self.tally.totals[in_play] / self.tally.counts[in_play]
-        low, high = self.low[in_play], self.high[in_play]
-        below = np.minimum(np.maximum(low, means - reach), high)
-        self.low[in_play] = below
-        self.high[in_play] = np.maximum(np.minimum(high, means + reach), below)
+        """Intersect all intervals with ŷ ± reach; they never become empty."""
+        means, low, high = self.tally.means, self.low, self.high
+        np.minimum(np.maximum(low, means - reach, out=low), high, out=low)
+        np.maximum(np.minimum(high, means + reach, out=high), low, out=high)
 
-    def split(self) -> None:
-        """Lines 18 and 19: find the communities, and make the members of small ones terminal."""
+    def split(self) -> list[NDArray[np.intp]]:
+        """Lines 18 and 19: find the communities, and make the members of small ones terminal.
+
+        Returns:
+            The communities that the arms in play were in, each by ascending lower ends.
+        """
         in_play = self.in_play
-        low, high = self.low[in_play], self.high[in_play]
-        if low.max() > high.min():  # else all have a point in common
-            found = interval_communities(low, high)
-            self.update_terminal([in_play[members] for members in found])
+        found = interval_communities(self.low[in_play], self.high[in_play])
+        communities = [in_play[members] for members in found]
+        self.update_terminal(communities)
+        return communities
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
