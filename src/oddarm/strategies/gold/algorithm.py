@@ -72,7 +72,9 @@ class GoldRun(SweepRun):
         """
         means = self.tally.means
         apart = np.abs(means[arm] - means) > self.b * (self.beta[arm] + self.beta)  # line 25
-        graph.delete(arm, np.flatnonzero(apart & graph.edges[arm]))  # lines 26 and 27
+        lost = np.flatnonzero(apart & graph.edges[arm])  # line 26
+        if len(lost):
+            graph.delete(arm, lost)  # line 27
 
     def _radii_now(self) -> Floats:
         """Return β of every arm for the pulls and rewards that have been told."""
