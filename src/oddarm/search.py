@@ -275,8 +275,6 @@ class Search:
             index = self._index_of(arm)
         plain = type(reward) is int or type(reward) is float
         if plain and self._live is None and self.rewards.allows(reward):  # type: ignore[arg-type]
-            if decided:
-                run.unsettle()
             tally.add_one(index, reward)  # type: ignore[arg-type]
             if not decided:
                 run.update(index)
@@ -284,8 +282,6 @@ class Search:
         values = self.rewards.check(reward)
         if len(values) == 0 or index in self._aside:
             return
-        if decided or len(values) > 1:
-            run.unsettle()
         tally.add(index, values)
         place = index
         if self._live is not None:
@@ -328,7 +324,6 @@ class Search:
     def tell_checked(self, arms: Indices, rewards: Floats) -> None:
         """As `tell_indices`, with at least one reward, by a caller who has checked them all."""
         decided = self.done
-        self.run.unsettle()
         if self._live is None:
             self.tally.add_many(arms, rewards)
             if not decided:

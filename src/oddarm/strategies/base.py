@@ -154,9 +154,6 @@ class Run(ABC):
         for arm in np.unique(arms).tolist():
             self.update(arm)
 
-    def unsettle(self) -> None:  # noqa: B027 - most have nothing to do
-        """Prepare for a tally that is about to grow otherwise than by one reward and an update."""
-
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began."""
         for arm in np.flatnonzero(self.tally.counts).tolist():

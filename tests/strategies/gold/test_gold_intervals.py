@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import oddarm
+from oddarm.kernels import gold_intervals as kernel
 from oddarm.sources import SimulatedArms
 from oddarm.strategies import Gold
+from oddarm.strategies.gold.intervals import interval_communities
 from oddarm.testing import check_strategy
 
 FORM = Gold(form="intervals")
@@ -71,8 +73,6 @@ def test_compiled_simulation_gives_the_same_answers(n):
 
 def test_changes_between_compiled_and_interpreted_at_any_pull():
     """A run advanced by both paths in turn ends as the compiled one does."""
-    from oddarm.kernels import gold_intervals as kernel
-
     instance = oddarm.datasets.synthetic("intermediate", 20, 5.0, seed=2)
     whole = oddarm.simulate(instance.means, FORM, epsilon=5.0, seed=1)
     arms = SimulatedArms(instance.means, seed=1)
@@ -172,3 +172,49 @@ def test_refuses_what_it_cannot_do():
         oddarm.Search(20, FORM, bound="paper")
     with pytest.raises(oddarm.OddarmError, match="form == 'heaps', must be 'edges' or"):
         Gold(form="heaps")
+
+
+def brute_communities(low, high):
+    """Merge for each interval the groups that it overlaps."""
+    groups = [{i} for i in range(len(low))]
+    for i in range(len(low)):
+        near = [g for g in groups if any(low[i] <= high[j] and low[j] <= high[i] for j in g)]
+        groups = [g for g in groups if g not in near] + [set().union(*near)]
+    return {frozenset(group) for group in groups}
+
+
+def random_intervals(seed):
+    """Return the ends of some intervals, some of them tied."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    centre = rng.random(n).round(int(rng.integers(1, 4)))
+    reach = rng.choice([0.05, 0.1, 0.3])
+    return centre - reach * rng.random(n), centre + reach * rng.random(n)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_communities_are_joined_by_overlaps(seed):
+    """The communities of intervals are those of brute force, each by ascending lower ends."""
+    low, high = random_intervals(seed)
+    found = interval_communities(low, high)
+    assert {frozenset(members.tolist()) for members in found} == brute_communities(low, high)
+    assert all((np.diff(low[members]) >= 0).all() for members in found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_chain_holds_each_community_together(seed):
+    """Each community in play has a chain of its arms that overlap and that the others overlap."""
+    low, high = random_intervals(seed)
+    run = oddarm.Search(len(low), FORM, max_outliers=1).run
+    run.low[:], run.high[:] = low, high
+    chains = kernel.chains_of(run)
+    large = [group for group in brute_communities(low, high) if len(group) > 1]
+    found = np.split(chains.arms, chains.first[1:]) if large else []
+    assert len(found) == len(large)
+    for chain in found:
+        (group,) = [group for group in large if chain[0] in group]
+        assert group.issuperset(chain.tolist())
+        before, after = chain[:-1], chain[1:]
+        assert ((low[before] <= high[after]) & (low[after] <= high[before])).all()
+        for arm in group:
+            assert ((low[chain] <= high[arm]) & (low[arm] <= high[chain])).any()

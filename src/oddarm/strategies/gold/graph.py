@@ -1,4 +1,4 @@
-"""Communities of arms: connected components of a graph whose edges only disappear."""
+"""The neighbourhood graph, whose edges only disappear, and its communities."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ __all__ = ["Edges", "NeighbourGraph"]
 
 
 class NeighbourGraph:
-    """The neighbourhood graph of GOLD, as a matrix (Definitions 4 to 6).
+    """The graph G of GOLD, as a matrix (Definitions 4 to 6).
 
-    Memory is n² bytes. Deleting the edges of one arm costs O(n); communities are searched anew
-    only where a deleted edge has left its two ends without a common neighbour.
+    Memory is n² bytes. Deleting the edges of one arm costs O(n) for each of them.
+
+    Attributes:
+        edges: Whether two arms are neighbours; every arm is its own.
+        may_have_split: Whether there may be other communities than when `communities` was last
+            called: a deleted edge has left its two ends without a common neighbour.
     """
 
     def __init__(self, edges: NDArray[np.bool_]) -> None:
         self.edges = edges
-        np.fill_diagonal(self.edges, True)  # an arm is in its own community
+        np.fill_diagonal(self.edges, True)
+        self.may_have_split = not edges.all()  # a complete graph is one community
 
-    def drop(self, arm: int, others: NDArray[np.intp]) -> bool:
-        """Delete the edges between `arm` and `others`; return whether a community may split."""
-        self.edges[arm, others] = False
-        self.edges[others, arm] = False
-        common = self.edges[others] & self.edges[arm]
-        return not bool(common.any(axis=1).all())
+    def delete(self, ones: int | NDArray[np.intp], others: NDArray[np.intp]) -> None:
+        """Delete the edge between each of `ones`, or one arm, and its counterpart in `others`."""
+        self.edges[ones, others] = self.edges[others, ones] = False
+        if not (self.edges[ones] & self.edges[others]).any(axis=1).all():
+            self.may_have_split = True
 
     def community(self, arm: int) -> NDArray[np.intp]:
         """Return the arms connected with `arm`, itself included, in ascending order."""
@@ -44,7 +48,8 @@ class NeighbourGraph:
         return np.flatnonzero(reached)
 
     def communities(self) -> list[NDArray[np.intp]]:
-        """Return all communities, by their first arm."""
+        """Return all communities, by their first arm: ConnectedComponents of line 18."""
+        self.may_have_split = False
         found = []
         unseen = np.ones(len(self.edges), dtype=bool)
         while unseen.any():
