@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import literal_adaptive as literal
 import oddarm
+import reference.adaptive as literal
 from oddarm.kernels.blocks import (
     best_block,
     best_windows,

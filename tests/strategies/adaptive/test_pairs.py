@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import literal_pairs as literal
 import oddarm
+import reference.pairs as literal
 from oddarm.kernels.centred import centred_intervals
 from oddarm.kernels.pairs import certain_gap
 
