@@ -11,12 +11,14 @@ import oddarm
 import reference.adaptive as literal
 import reference.plan as slow
 from oddarm.bounds import CentredBeta
-from oddarm.kernels.blocks import best_block, best_windows, find_cuts, find_rival, plan_cuts
+from oddarm.kernels.blocks import Arms, Rules, best_block, best_windows, find_gaps, find_rival
 from oddarm.kernels.centred import centred_intervals
 from oddarm.kernels.groups import judge_group, plan_group
 from oddarm.kernels.pairs import certain_gap
+from oddarm.kernels.plans import Target, plan_target
 from oddarm.sources import RecordedSource
-from oddarm.strategies.outlook import Outlook, places_around, widest_gaps
+from oddarm.strategies.adaptive.certify import estimated_gaps, places_around, widest_gaps
+from oddarm.strategies.adaptive.plan import Plan, RoundPlanner
 
 DELTA = 0.1
 
@@ -62,77 +64,73 @@ def instances(count, seed, paired=None, most_arms=9):
         yield rng, arms, float(rng.choice([0.5, 1.0, 2.5])), most, most + 1
 
 
-def arrays(arms):
-    """Return low, high, means, counts and declared as arrays, and the order of estimates."""
-    values = (np.array(x) for x in (arms.low, arms.high, arms.means, arms.counts))
-    return (*values, np.array(arms.declared), np.array(arms.order))
+def known(arms, ends=None, **further):
+    """Return the arms as kernels take them, with other intervals if these are given."""
+    low, high = (np.array(x, dtype=float) for x in ends or (arms.low, arms.high))
+    orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), np.array(arms.order)
+    declared, pulls = np.array(arms.declared), np.array(arms.counts, dtype=float)
+    evidence = np.array(arms.alone) if arms.alone else None
+    given = low, high, np.array(arms.means), *orders, declared
+    return Arms(*given, pulls=pulls, single_evidence=evidence, **further)
 
 
-def evidence(arms):
-    """Return what the kernels want to know of the evidence of pairs."""
-    return np.array([*arms.alone, arms.pair_delta, arms.caution] if arms.alone else [])
+def estimates(arms):
+    """Return the arms as if the estimates were their means."""
+    return Arms.exactly(np.array(arms.means), np.array(arms.order), np.array(arms.declared))
+
+
+def rules_of(arms, epsilon, max_members, min_segment=1):
+    """Return the rules of a problem as kernels take them."""
+    limits = {"max_members": max_members, "min_segment": min_segment}
+    pairs = {"pair_delta": arms.pair_delta if arms.alone else 0.0, "caution": arms.caution}
+    return Rules(gap_factor=1 + epsilon, **limits, **pairs)
+
+
+def further_rules(arms, epsilon, further, min_segment):
+    """The same, by how many members a group may have beyond the declared arms."""
+    return rules_of(arms, epsilon, further + sum(arms.declared), min_segment)
 
 
 def planned(arms, target, epsilon, further, min_segment, start, budget=math.inf):
     """Return the cost and the factors of the compiled plan."""
-    low, high, means, counts, declared, by_mean = arrays(arms)
-    factors = np.array(start)
+    cuts = np.array(target.cuts, dtype=np.int64)
     windows = np.array(target.windows, dtype=np.int64).reshape(-1, 2)
-    cost = plan_cuts(
-        low,
-        high,
-        means,
-        counts,
-        np.argsort(low, kind="stable"),
-        np.argsort(high, kind="stable"),
-        by_mean,
-        declared,
-        np.array(target.cuts, dtype=np.int64),
-        *target.block,
-        target.gap,
-        windows,
-        target.level,
-        epsilon,
-        further,
-        min_segment,
-        evidence(arms),
-        factors,
-        budget,
-    )
+    given = Target(cuts, *target.block, windows).asking(target.gap, target.level)
+    rules = further_rules(arms, epsilon, further, min_segment)
+    factors, cost = plan_target(known(arms), rules, given, np.array(start), budget)
     return cost, factors.tolist()
 
 
 def planned_group(arms, member, shifts, epsilon):
     """Return the cost and the factors of the compiled plan to judge a group."""
-    low, high, means, counts, _, by_mean = arrays(arms)
-    factors = np.empty(arms.n)
-    order = np.argsort(low + shifts, kind="stable")
-    given = order, by_mean, member, shifts, epsilon, evidence(arms), factors
-    return plan_group(low, high, means, counts, *given), factors.tolist()
+    order = np.argsort(np.array(arms.low) + shifts, kind="stable")
+    factors, cost = plan_group(known(arms), rules_of(arms, epsilon, 1), order, member, shifts)
+    return cost, factors.tolist()
 
 
-def gaps_of(low, high, order):
-    """Return the gaps between the first arms of an order and the others."""
-    cuts = np.empty(len(low) + 1)
-    find_cuts(np.array(low), np.array(high), np.array(order), cuts)
-    return cuts
+def gaps_of(arms):
+    """Return the gaps between neighbours by the estimates."""
+    return estimated_gaps(np.array(arms.means), np.array(arms.order))
+
+
+def widest_block(arms, most):
+    """Return the widest gap around a block of at most so many arms, and the block."""
+    return best_block(estimates(arms), rules_of(arms, 1.0, most), gaps_of(arms), 0)
 
 
 def has_rival(arms, factors, tau, limits, block=(0, 0), sides=(math.inf, -math.inf)):
     """Return whether the functions that decide find a rival once the plan is fulfilled."""
-    low, high = (np.array(ends) for ends in slow.shrunk(arms, factors))
+    low, high = slow.shrunk(arms, factors)
     members = arms.order[slice(*block)]
     begin = min((low[i] for i in members), default=-math.inf)
     end = max((high[i] for i in members), default=math.inf)
-    orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable")
-    given = low, high, *orders, np.array(arms.declared), tau, *limits, begin, end, *sides
-    return find_rival(*given)[0]
+    rules = further_rules(arms, 1.0, *limits)
+    return find_rival(known(arms, (low, high)), rules, tau, begin, end, *sides) is not None
 
 
 def block_target(rng, arms, most):
     """Return how to declare the block with the widest gaps; None if there is none."""
-    seem = gaps_of(arms.means, arms.means, arms.order)
-    gap, first, last = best_block(seem, np.array(arms.order), np.array(arms.declared), most, 0)
+    gap, first, last = widest_block(arms, most)
     share = float(rng.choice(slow.SHARES))
     cuts = places_around(first, last, arms.n).tolist()
     return slow.Target(cuts, (first, last), share * gap) if gap > 0 else None
@@ -140,19 +138,18 @@ def block_target(rng, arms, most):
 
 def window_target(rng, arms, most):
     """Return how to leave no further group by windows, half the time with a cut; or None."""
-    _, _, means, _, declared, by_mean = arrays(arms)
-    seem = gaps_of(means, means, by_mean)
-    windows = np.empty((most - int(declared.sum()) + 1, 2), dtype=np.int64)
-    level = best_windows(means, means, by_mean, declared, seem, 0.0, windows)
+    exact, gaps = estimates(arms), gaps_of(arms)
+    windows = np.empty((most - sum(arms.declared) + 1, 2), dtype=np.int64)
+    level = best_windows(exact, gaps, 0.0, windows)
     if level <= 0:
         return None
     level *= float(rng.choice(slow.SHARES))
-    if best_windows(means, means, by_mean, declared, seem, level, windows) <= 0:
+    if best_windows(exact, gaps, level, windows) <= 0:
         return None
-    places = widest_gaps(seem, by_mean, declared, 3)
+    places = widest_gaps(gaps, exact.by_mean, exact.declared, 3)
     cuts = [int(rng.choice(places))] if len(places) and rng.random() < 0.5 else []
     share = float(rng.choice(slow.SHARES))
-    gap = max(share * seem[cuts[0]], level) if cuts else level
+    gap = max(share * gaps[cuts[0]], level) if cuts else level
     return slow.Target(cuts, (0, 0), gap, [tuple(w) for w in windows.tolist()], level)
 
 
@@ -260,7 +257,7 @@ def test_gaps_and_windows_are_certain():
         if cost == math.inf:
             continue
         low, high = slow.shrunk(arms, factors)
-        sure = gaps_of(low, high, arms.order)
+        sure = find_gaps(known(arms, (low, high)))
         if target.gap > target.level:  # a gap no wider than that of the windows adds nothing
             assert all(sure[cut] >= target.gap * (1 - 1e-9) for cut in target.cuts)
         levels = literal.window_levels(low, high, arms.order, arms.declared, sure)
@@ -308,11 +305,10 @@ def test_pairs_make_a_gap_certain_where_plans_are_cautious():
         counts = np.ceil(np.array(arms.counts) * factors)
         totals = counts * arms.means
         low, high = intervals(totals, counts, CentredBeta(0.4 * DELTA / arms.n).level)
-        seem = gaps_of(arms.means, arms.means, arms.order)
+        told = known(arms, (low, high), totals=totals, counts=counts.astype(np.int64))
         for cut in target.cuts:
-            whole = counts.astype(np.int64)
-            given = totals, whole, low, high, np.array(arms.order), cut, seem[cut], arms.pair_delta
-            assert certain_gap(*given) >= 0.95 * target.gap
+            gap = certain_gap(told, cut, gaps_of(arms)[cut], arms.pair_delta)
+            assert gap >= 0.95 * target.gap
             found += 1
     assert found > 60
 
@@ -334,9 +330,7 @@ def groups(count, seed, paired=None):
     """Yield arms, the members of a set that may be a group, ε and the fewest arms of a segment."""
     for rng, arms, epsilon, most, min_segment in instances(count, seed, paired):
         size = int(rng.integers(1, most + 1))
-        seem = gaps_of(arms.means, arms.means, arms.order)
-        none = np.zeros(arms.n, dtype=bool)
-        _, first, last = best_block(seem, np.array(arms.order), none, size, 0)
+        _, first, last = widest_block(replace(arms, declared=[False] * arms.n), size)
         if rng.random() < 0.3:
             first = int(rng.integers(0, arms.n - size + 1))
             last = first + size
@@ -370,26 +364,25 @@ def test_groups_are_judged_once_the_plan_is_fulfilled():
         if cost == math.inf:
             continue
         more = [factor * (1 + 1e-6) for factor in factors]  # rather more than equal
-        low, high = (np.array(ends) for ends in slow.shrunk(arms, more))
+        then = known(arms, slow.shrunk(arms, more))
         edges = slow.borders(arms, member)
-        apart = gaps_of(low, high, arms.order)[edges].min()
+        apart = find_gaps(then)[edges].min()
         if apart <= 0:  # refuted by two arms that are not certain to lie where they seem to
             continue
         segments = np.zeros(arms.n)
         segments[arms.order] = [sum(k <= at for k in edges) for at in range(arms.n)]
-        order = np.lexsort((np.arange(arms.n), low, segments))
-        got = judge_group(low, high, order, member, epsilon, min_segment, apart, 0.0)[0]
+        order = np.lexsort((np.arange(arms.n), then.low, segments))
+        rules = rules_of(arms, epsilon, 1, min_segment)
+        got = judge_group(then, rules, order, member, apart, 0.0)[0]
         seem = literal.judge(arms.means, arms.means, member, epsilon, min_segment)[0]
         assert got == seem
         seen[got] += 1
     assert min(seen.values()) > 40
 
 
-def outlook_of(arms, epsilon, most, shares=(6, 8)):
+def planner_of(arms, epsilon, most, shares):
     """Return the planner of a round."""
-    low, high, means, counts, _, by_mean = arrays(arms)
-    given = by_mean, evidence(arms), epsilon, most, most + 1, shares
-    return Outlook(low, high, means, counts, *given)
+    return RoundPlanner(known(arms), rules_of(arms, epsilon, most, most + 1), shares)
 
 
 def table_of(arms, aims, problem, start):
@@ -410,7 +403,7 @@ class SlowPlanner:
 
     def __init__(self, arms, epsilon, most, place):
         self.arms, self.epsilon, self.most, self.place = arms, epsilon, most, place
-        self.seem = gaps_of(arms.means, arms.means, arms.order)
+        self.gaps = gaps_of(arms)
 
     def block(self, declared, enough):
         """Return the widest gap around a block, and the block; the first if several are."""
@@ -418,7 +411,7 @@ class SlowPlanner:
         for first in range(self.arms.n):
             for last in range(first + 1, min(first + self.most, self.arms.n) + 1):
                 new = sum(not declared[arm] for arm in order[first:last])
-                gap = min(self.seem[first], self.seem[last])
+                gap = min(self.gaps[first], self.gaps[last])
                 if gap > best[0] and new and sum(declared) + new >= enough:
                     best = gap, first, last
         return best
@@ -441,22 +434,20 @@ class SlowPlanner:
 
     def windows(self, declared, gaps, level):
         """Return the windows that can spare most beyond a level, and how much or which level."""
-        _, _, means, _, _, by_mean = arrays(self.arms)
         windows = np.empty((self.most - sum(declared) + 1, 2), dtype=np.int64)
-        given = means, means, by_mean, np.array(declared), gaps, level, windows
-        best = best_windows(*given)
+        best = best_windows(estimates(replace(self.arms, declared=declared)), gaps, level, windows)
         return best, [tuple(window) for window in windows.tolist()]
 
     def for_windows(self, declared, level, cut, share, base):
         """Return how to leave no further group by windows, and a wider gap at a cut if not 0."""
         wanted = slow.SHARES[base] * level
         easier = 1.5 if self.arms.alone else 1.0
-        spare, windows = self.windows(declared, wanted + easier * (self.seem - wanted), wanted)
+        spare, windows = self.windows(declared, wanted + easier * (self.gaps - wanted), wanted)
         if spare <= 0:
             return None
         if not cut:
             return slow.Target([], (0, 0), wanted, windows, wanted)
-        gap = max(slow.SHARES[share] * self.seem[cut], wanted)
+        gap = max(slow.SHARES[share] * self.gaps[cut], wanted)
         return slow.Target([cut], (0, 0), gap, windows, wanted)
 
     def end(self, declared, start, budget):
@@ -466,7 +457,7 @@ class SlowPlanner:
         if gap > 0:
             aims = partial(self.for_block, gap, first, last)
             cost, best = self.climb(declared, aims, [0], start, cost)
-        level, _ = self.windows(declared, self.seem, 0.0)
+        level, _ = self.windows(declared, self.gaps, 0.0)
         if level > 0:
             order = self.arms.order
             free = [
@@ -474,7 +465,7 @@ class SlowPlanner:
                 for k in range(1, self.arms.n)
                 if not declared[order[k]] and not declared[order[k - 1]]
             ]
-            for cut in (0, *sorted(free, key=lambda k: -self.seem[k])[:3]):
+            for cut in (0, *sorted(free, key=lambda k: -self.gaps[k])[:3]):
                 aims = partial(self.for_windows, declared, level, cut)
                 price, other = self.climb(declared, aims, [0, 1], start, cost)
                 if price < cost:
@@ -510,10 +501,10 @@ def test_rounds_are_those_of_a_planner_that_looks_at_tables():
         ways = bool(rng.random() < 0.8), bool(rng.random() < 0.8)
         planner = SlowPlanner(arms, epsilon, most, place)
         expected = planner.plan(*ways)
-        outlook = outlook_of(arms, epsilon, most, place)
-        factors, cost, ending = outlook.cheapest(np.array(arms.declared), *ways)
+        quick = planner_of(arms, epsilon, most, place)
+        factors, cost, ending = quick.plan(*ways)
         assert (factors.tolist(), cost, ending) == expected
-        assert (outlook.share, outlook.base) == planner.place
+        assert (quick.share, quick.base) == planner.place
         seen[ending] += cost < math.inf
     assert min(seen.values()) > 3
 
@@ -527,28 +518,28 @@ def test_no_neighbouring_share_is_cheaper():
     for rng, arms, epsilon, most, min_segment in instances(60, 13):
         if sum(arms.declared) >= most:
             continue
-        outlook = outlook_of(arms, epsilon, most, (int(rng.integers(13)), 6))
-        declared = np.array(arms.declared)
-        gap, first, last = best_block(outlook.seem, outlook.by_mean, declared, most, 0)
+        planner = planner_of(arms, epsilon, most, (int(rng.integers(13)), 6))
+        gap, first, last = widest_block(arms, most)
         if gap <= 0:
             continue
         ones = np.ones(arms.n)
-        factors, cost = outlook._climb(declared, outlook._block(first, last, gap), ones, math.inf)
+        aim = planner._block(first, last, gap)
+        factors, cost, _ = planner._climb(planner.arms, aim, Plan(ones, math.inf))
         cuts = places_around(first, last, arms.n).tolist()
         problem = epsilon, most - sum(arms.declared), min_segment
         prices = [
             planned(arms, slow.Target(cuts, (first, last), s * gap), *problem, ones)[0]
             for s in slow.SHARES
         ]
-        assert cost == prices[outlook.share]
+        assert cost == prices[planner.share]
         if cost < math.inf:
             assert planned(
                 arms,
-                slow.Target(cuts, (first, last), slow.SHARES[outlook.share] * gap),
+                slow.Target(cuts, (first, last), slow.SHARES[planner.share] * gap),
                 *problem,
                 ones,
             ) == (cost, factors.tolist())
-            beside = prices[max(outlook.share - 1, 0) : outlook.share + 2]
+            beside = prices[max(planner.share - 1, 0) : planner.share + 2]
             assert cost == min(beside)
             found += 1
         else:
@@ -571,7 +562,7 @@ def test_the_widest_gaps_lie_beside_no_declared_arm():
         n = int(rng.integers(2, 12))
         means, declared = rng.permutation(n).astype(float) ** 2, rng.random(n) < 0.3
         order = np.argsort(means)
-        got = widest_gaps(gaps_of(means, means, order), order, declared, 3).tolist()
+        got = widest_gaps(estimated_gaps(means, order), order, declared, 3).tolist()
         gaps = {
             k: means[order[k]] - means[order[k - 1]]
             for k in range(1, n)
@@ -608,12 +599,12 @@ def test_a_run_comes_on_once_its_plan_is_fulfilled(until):
             if run.verdict != "running":
                 break
             counts = search.tally.counts.astype(float)
-            factors, cost = run._plan(counts, 1.0)
+            factors, cost, _ = run._plan(counts, 1.0)
             if cost == math.inf:
                 break
             plans += 1
-            known = replace(arms, low=run.low.tolist(), high=run.high.tolist(), counts=counts)
-            low, high = slow.shrunk(known, (factors * (1 + 1e-6)).tolist())
+            here = replace(arms, low=run.low.tolist(), high=run.high.tolist(), counts=counts)
+            low, high = slow.shrunk(here, (factors * (1 + 1e-6)).tolist())
             run.low[:], run.high[:] = low, high
             run.decide()
             after = run.to_dict()

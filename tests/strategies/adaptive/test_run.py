@@ -307,13 +307,13 @@ def test_saved_in_the_middle_of_a_round():
     """Saved with part of a round asked and part of that told, it goes on identically."""
     arms = SimulatedArms(MEANS, seed=6)
     search = drive(oddarm.Search(10, "adaptive", max_outliers=1), arms, 200)
-    while int(search.run.quota.sum()) < 8:
+    while int(search.run.round.quota.sum()) < 8:
         drive(search, arms, 1)
     asked = search.ask(5)
     for arm in asked[:2]:
         search.tell(arm, arms.draw(arm))
-    assert search.run.quota.any()
-    assert search.run.waiting
+    assert search.run.round.quota.any()
+    assert search.run.round.waiting
     other = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
     drawn = arms.drawn.copy()
     ends = []
