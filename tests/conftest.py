@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from postgres_server import PostgresMissingError, postgres_server
+from support.postgres_server import PostgresMissingError, postgres_server
+
+# A shell starts background jobs with Ctrl-C ignored, and programs that tests start inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 import oddarm
 from oddarm import OddarmError, theory
-from oddarm.checks import means_by_arm
+from oddarm._checks import means_by_arm
 from oddarm.sources import SimulatedArms
 
 RATES = {"a": 0.2, "b": 0.25, "c": 0.3, "odd": 0.95}

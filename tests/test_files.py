@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from oddarm import Search
-from oddarm.files import replace_file
+from oddarm._files import replace_file
 
 
 def test_a_file_is_replaced_and_private(tmp_path):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from oddarm._postgres_url import PostgresURL, without_password
 from oddarm.errors import ParameterError
-from oddarm.postgres_url import PostgresURL, without_password
 
 GOOD = [
     ("postgresql://", "postgresql://"),

@@ -336,7 +336,7 @@ def test_a_round_of_an_enormous_search_is_asked_for_in_parts():
 def test_a_run_without_fields_has_its_verdict_saved():
     """A run of one's own that declares no fields starts anew on the tally it is loaded with."""
     from oddarm.strategies.base import Run
-    from oddarm.strategies.rr import RR, RRRun
+    from oddarm.strategies.sigma.rr import RR, RRRun
 
     class Plain(RRRun):
         fields = Run.fields

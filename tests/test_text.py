@@ -9,8 +9,8 @@ import pytest
 
 import oddarm
 from oddarm import cli
-from oddarm.progress import describe
-from oddarm.text import csv_cell, printable, text_table
+from oddarm._text import csv_cell, printable, text_table
+from oddarm.results.progress import describe
 
 EVIL = ["\x1b[2J\x1b[31mred", "back\rforward", "two\nlines", "bell\x07", "c1\x9b31m", "rtl\u202eb"]
 FORMULA = ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]

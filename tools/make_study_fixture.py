@@ -19,8 +19,8 @@ from oddarm import Search
 from oddarm.sources import SimulatedArms
 from oddarm.store.catalog import create_in
 from oddarm.store.clock import Clock
-from oddarm.store.database import open_database
-from oddarm.store.schema import MIGRATIONS
+from oddarm.store.database.base import open_database
+from oddarm.store.database.schema import MIGRATIONS
 from oddarm.testing import EASY, NAMES
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import oddarm
 from oddarm.errors import ServiceError
 from oddarm.service import Client
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 from verification.report import Check
 
 WORKERS = 8

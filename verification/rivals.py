@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import oddarm
 from oddarm.bounds.sigma import sigma_threshold
 from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim, Strategy
-from oddarm.strategies.robust import robust_threshold
+from oddarm.strategies.robust.rule import robust_threshold
 from verification.report import Check
 
 DELTA = 0.1

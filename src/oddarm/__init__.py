@@ -12,27 +12,18 @@ from typing import TYPE_CHECKING, Any
 from oddarm._version import __version__
 
 if TYPE_CHECKING:
-    from oddarm import (
-        bounds,
-        datasets,
-        errors,
-        rewards,
-        service,
-        sources,
-        store,
-        strategies,
-        theory,
-    )
-    from oddarm.comparison import Comparison, compare
+    from oddarm import bounds, datasets, errors, rewards, service, sources, store, strategies
+    from oddarm.batch.compare import Comparison, compare
+    from oddarm.batch.plan import Plan, guess_means, plan
+    from oddarm.batch.simulate import simulate
+    from oddarm.definitions import theory
+    from oddarm.definitions.groups import Group, outlier_arms, outlier_groups
     from oddarm.errors import OddarmError
-    from oddarm.groups import Group, outlier_arms, outlier_groups
-    from oddarm.planning import Plan, guess_means, plan
     from oddarm.problem import Problem
-    from oddarm.result import Result
-    from oddarm.runner import find, find_async, resume
+    from oddarm.results.result import Result
+    from oddarm.runner.api import find, find_async, resume
     from oddarm.search import Search
-    from oddarm.simulation import simulate
-    from oddarm.sources.table_open import open_table
+    from oddarm.sources.table.opening import open_table
     from oddarm.store import Study, create_study, list_studies, open_study
 
 __all__ = [
@@ -71,35 +62,38 @@ __all__ = [
 
 # Public names are loaded on first use, so that `import oddarm` costs next to nothing.
 _HOMES = {
-    "Comparison": "comparison",
-    "Group": "groups",
+    "Comparison": "batch.compare",
+    "Group": "definitions.groups",
     "OddarmError": "errors",
-    "Plan": "planning",
+    "Plan": "batch.plan",
     "Problem": "problem",
-    "Result": "result",
+    "Result": "results.result",
     "Search": "search",
     "Study": "store",
-    "compare": "comparison",
+    "compare": "batch.compare",
     "create_study": "store",
     "find": "runner",
     "find_async": "runner",
-    "guess_means": "planning",
+    "guess_means": "batch.plan",
     "list_studies": "store",
     "open_study": "store",
-    "open_table": "sources.table_open",
-    "outlier_arms": "groups",
-    "outlier_groups": "groups",
-    "plan": "planning",
+    "open_table": "sources.table.opening",
+    "outlier_arms": "definitions.groups",
+    "outlier_groups": "definitions.groups",
+    "plan": "batch.plan",
     "resume": "runner",
-    "simulate": "simulation",
+    "simulate": "batch.simulate",
 }
+_MODULES = {"theory": "definitions.theory"}  # the others are where their name says
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'oddarm' has no attribute {name!r}")
-    home = import_module(f"oddarm.{_HOMES.get(name, name)}")
-    value = getattr(home, name) if name in _HOMES else home
+    if name in _HOMES:
+        value = getattr(import_module(f"oddarm.{_HOMES[name]}"), name)
+    else:
+        value = import_module(f"oddarm.{_MODULES.get(name, name)}")
     globals()[name] = value
     return value
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oddarm.result import Result
+    from oddarm.results.result import Result
 
 __all__ = [
     "MissingExtraError",

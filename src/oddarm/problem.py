@@ -10,7 +10,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
-from oddarm.checks import real_number, whole_number
+from oddarm._checks import real_number, whole_number
 from oddarm.errors import ParameterError
 from oddarm.state import Flag, Kind, OrNone, Real, Whole, damaged, mapping
 

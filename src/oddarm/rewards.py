@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oddarm.checks import real_number, whole_number
+from oddarm._checks import real_number, whole_number
 from oddarm.errors import ParameterError, RewardError
 
 __all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oddarm._checks import whole_number
+from oddarm._files import replace_file
 from oddarm._version import __version__
 from oddarm.bounds import BoundKind
-from oddarm.checks import whole_number
 from oddarm.errors import (
     OddarmError,
     ParameterError,
@@ -24,9 +25,8 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
-from oddarm.files import replace_file
 from oddarm.problem import Problem
-from oddarm.result import Result
+from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy

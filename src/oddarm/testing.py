@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm.errors import OddarmError, StateError
-from oddarm.runner import find
+from oddarm.runner.api import find
 from oddarm.search import Search
 from oddarm.sources import Job, SimulatedArms, Source
 from oddarm.strategies import Strategy

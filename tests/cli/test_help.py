@@ -9,13 +9,13 @@ import typer.main
 from typer.testing import CliRunner
 
 import oddarm
-from oddarm import planning
+from oddarm.batch import plan as planning
 from oddarm.bounds import BoundKind
 from oddarm.cli.app import app
 from oddarm.cli.options import DEFAULT_STRATEGY, PLOTS
 from oddarm.problem import DEFAULT_RHO
 from oddarm.rewards import as_rewards
-from oddarm.sources.table_files import ENCODINGS
+from oddarm.sources.table.files import ENCODINGS
 from oddarm.strategies import STRATEGIES, Until
 
 COMMANDS = typer.main.get_command(app).commands

@@ -14,7 +14,7 @@ import uvicorn
 
 from oddarm.service import Client, connections
 from oddarm.service.connections import Crowd, TimedConnection, most_connections
-from serving import serving
+from support.serving import serving
 
 HALF = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 WHOLE = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

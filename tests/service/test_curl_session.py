@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serving import serving
+from support.serving import serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 MASKS = ((r"[0-9a-f]{6}\.(\d+\.\d+)", r"PULL.\1"), (r"\d{10}\.\d+", "TIME"))

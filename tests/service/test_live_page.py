@@ -16,9 +16,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from chromium_browser import ChromiumMissingError, start_chromium
 from oddarm.service import Client
-from serving import serving
+from support.chromium_browser import ChromiumMissingError, start_chromium
+from support.serving import serving
 
 TOKEN = "0123456789abcdef"
 RATES = {f"host-{i:02}": 0.05 for i in range(20)} | {"host-07": 0.9, "host-13": 0.95}

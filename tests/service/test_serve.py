@@ -20,7 +20,7 @@ from oddarm.cli.studies import table
 from oddarm.errors import MissingExtraError, OddarmError, ParameterError, ServiceError
 from oddarm.service import Client, server
 from oddarm.store import StudyInfo
-from serving import serving
+from support.serving import serving
 
 ARMS = ["ams", "fra", "lhr", "gru"]
 

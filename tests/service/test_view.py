@@ -5,7 +5,7 @@ import json
 import pytest
 
 from oddarm import Search
-from oddarm.gaps import certified_cuts
+from oddarm.definitions.interval_gaps import certified_cuts
 from oddarm.rewards import Bernoulli
 from oddarm.service.view import view_json
 from oddarm.store import StudyInfo

@@ -7,7 +7,7 @@ import pytest
 
 from oddarm import create_study
 from oddarm.errors import OddarmError, RewardError, UnknownPullError
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
 from oddarm.testing import NAMES
 

@@ -15,7 +15,7 @@ def test_contract(name, check):
 
 def test_the_checker_finds_a_broken_strategy():
     """A strategy that asks for nothing is caught."""
-    from oddarm.strategies.rr import RR, RRRun
+    from oddarm.strategies.sigma.rr import RR, RRRun
 
     class Idle(RRRun):
         def ask(self, limit):

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import brute_force
 import oddarm
+import reference.brute_force as brute_force
 from oddarm import Problem
 from oddarm.rewards import Bernoulli, Bounded
 from oddarm.sources import PoolSource, RecordedSource

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import literal_rivals as literal
 import oddarm
+import reference.rivals as literal
 from oddarm.bounds.sigma import l_of_k
 from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim
-from oddarm.strategies.wrr import weight
+from oddarm.strategies.sigma.wrr import weight
 
 BUDGET = 3000
 

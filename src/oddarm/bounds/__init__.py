@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from oddarm._checks import error_probability, whole_number
 from oddarm.bounds.base import Bound, RadiusBound
 from oddarm.bounds.bernstein import Bernstein
 from oddarm.bounds.beta_mixture import BetaMixture
@@ -23,7 +24,6 @@ from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
 from oddarm.bounds.pool_beta import PoolBeta
 from oddarm.bounds.running import RunningIntervals
-from oddarm.checks import error_probability, whole_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian
 

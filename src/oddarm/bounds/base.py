@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import error_probability, real_number, whole_number
+from oddarm._checks import error_probability, real_number, whole_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST
 from oddarm.tally import Tally

@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oddarm._checks import real_number
 from oddarm.bounds.base import Bound, Floats, check_parameters
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
-from oddarm.checks import real_number
 from oddarm.errors import ParameterError
 from oddarm.tally import Tally
 

@@ -31,8 +31,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from oddarm._checks import real_number, whole_number
 from oddarm.bounds.base import Bound, Floats, check_parameters
-from oddarm.checks import real_number, whole_number
 from oddarm.tally import Tally
 
 __all__ = ["CentredBeta"]

@@ -24,7 +24,7 @@ def main() -> None:
 
 def _leave(code: int) -> None:
     """End the process at once if a table is still being loaded, which cannot be stopped."""
-    duckdb = sys.modules.get("oddarm.sources.table_duckdb")
+    duckdb = sys.modules.get("oddarm.sources.table.duckdb")
     if duckdb and any(thread.name == duckdb.LOADER for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import oddarm
+from oddarm._text import printable
 from oddarm.cli.options import (
     DEFAULT_STRATEGY,
     ArmColumns,
@@ -37,10 +38,9 @@ from oddarm.cli.options import (
     reward_range,
 )
 from oddarm.errors import ParameterError
-from oddarm.text import printable
 
 if TYPE_CHECKING:
-    from oddarm.sources.table import TableSource
+    from oddarm.sources.table.source import TableSource
 
 __all__ = ["find"]
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 import oddarm
+from oddarm._postgres_url import is_postgres
 from oddarm.errors import MissingExtraError, ParameterError
-from oddarm.postgres_url import is_postgres
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
-    from oddarm.sources.table import TableSource
+    from oddarm.sources.table.source import TableSource
 
 __all__ = [
     "DEFAULT_STRATEGY",

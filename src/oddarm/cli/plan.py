@@ -143,8 +143,8 @@ def plan(
         rewards = changed(rewards, pools=None)
     elif rows is not None:
         rewards = changed(rewards, pools=(rows,) * len(means))
+    from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
-    from oddarm.planning import planned_strategies
 
     planned_runs = runs * len(strategy or planned_strategies(rewards))
     with PullProgress(planned_runs) as progress:

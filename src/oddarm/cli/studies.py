@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oddarm._text import text_table
 from oddarm.cli.serve import STORAGE
-from oddarm.text import text_table
 
 if TYPE_CHECKING:
     from oddarm.store import StudyInfo
@@ -29,7 +29,7 @@ def studies(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the studies in a database."""
-    from oddarm.postgres_url import without_password
+    from oddarm._postgres_url import without_password
     from oddarm.store import list_studies
 
     found = list_studies(storage)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import oddarm
+from oddarm._text import printable
 from oddarm.cli.serve import STORAGE
-from oddarm.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from oddarm.result import Result
+    from oddarm.results.result import Result
     from oddarm.store import Study, StudyInfo
 
 __all__ = ["watch"]

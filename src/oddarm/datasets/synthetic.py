@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
+from oddarm.definitions.groups import outlier_groups
 from oddarm.errors import ParameterError
-from oddarm.groups import outlier_groups
 from oddarm.problem import Problem
 
 __all__ = ["CONFIGURATIONS", "Instance", "InstanceKind", "configuration", "synthetic"]

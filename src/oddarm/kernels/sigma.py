@@ -15,11 +15,11 @@ import numpy as np
 from oddarm.bounds import BetaMixture
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, l_of_k
 from oddarm.kernels.native import Record, fields, function, layout
-from oddarm.strategies.wrr import WRRRun
+from oddarm.strategies.sigma.wrr import WRRRun
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
-    from oddarm.strategies.sigma import SigmaRun
+    from oddarm.strategies.sigma.rule import SigmaRun
 
 __all__ = ["advance", "fits"]
 

@@ -53,7 +53,7 @@ class Session:
     def __enter__(self) -> Self:
         self._save()  # what cannot be saved fails now, before it has cost anything
         if self._progress:
-            from oddarm.progress import SearchProgress
+            from oddarm.results.progress import SearchProgress
 
             self._watchers.append(self._stack.enter_context(SearchProgress()))
         return self

@@ -33,6 +33,7 @@ from oddarm.errors import (
     UnknownPullError,
     UnknownStudyError,
 )
+from oddarm.service.batching import Studies
 from oddarm.service.guard import ERROR, Guard
 from oddarm.service.models import (
     Aside,
@@ -51,9 +52,8 @@ from oddarm.service.models import (
     Told,
 )
 from oddarm.service.page import Page
-from oddarm.service.studies import Studies
 from oddarm.store import Batch, Study, StudyInfo
-from oddarm.store.database import open_database
+from oddarm.store.database.base import open_database
 
 __all__ = ["create_app"]
 

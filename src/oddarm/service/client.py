@@ -11,8 +11,8 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, Literal, TypeVar, cast
 
 from oddarm.errors import ParameterError, ServiceError
-from oddarm.store.batch import LEASE_SECONDS
 from oddarm.store.info import Pull
+from oddarm.store.transaction import LEASE_SECONDS
 
 __all__ = ["Client"]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.apart import Gap, certain_gaps, communities, gaps_around_outliers
+from oddarm.definitions.theory import most_pulls
 from oddarm.errors import OddarmError
-from oddarm.result import Floats, Result
+from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
+from oddarm.results.result import Floats, Result
 from oddarm.search import Search
 from oddarm.store import StudyInfo
-from oddarm.theory import most_pulls
 
 __all__ = ["view_json"]
 

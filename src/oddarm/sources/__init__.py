@@ -5,7 +5,7 @@ from oddarm.sources.function import FunctionSource
 from oddarm.sources.pool import PoolSource
 from oddarm.sources.recorded import RecordedSource
 from oddarm.sources.simulated import SimulatedArms
-from oddarm.sources.table import TableSource
+from oddarm.sources.table.source import TableSource
 
 __all__ = [
     "FunctionSource",

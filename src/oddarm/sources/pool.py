@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.sources.base import Job, Source, position

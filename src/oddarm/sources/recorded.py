@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
 from oddarm.errors import ParameterError, RewardError
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.sources.base import Source, position

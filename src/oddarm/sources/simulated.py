@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.checks import whole_number
+from oddarm._checks import whole_number
+from oddarm.definitions.groups import Means, float_means
 from oddarm.errors import ParameterError, UnknownArmError
-from oddarm.groups import Means, float_means
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian, as_rewards
 from oddarm.sources.base import Source, position
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest

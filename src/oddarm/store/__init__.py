@@ -1,9 +1,9 @@
 """Durable studies: searches that live in SQLite or PostgreSQL and are shared by many workers."""
 
-from oddarm.store.batch import Batch
 from oddarm.store.catalog import create_study, list_studies, open_study
 from oddarm.store.info import Pull, StudyInfo
 from oddarm.store.study import Study
+from oddarm.store.transaction import Batch
 
 __all__ = [
     "Batch",

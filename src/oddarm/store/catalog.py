@@ -11,10 +11,10 @@ from typing import Any
 from oddarm.errors import ParameterError, StateError, StudyExistsError
 from oddarm.search import Search
 from oddarm.store.clock import Clock
-from oddarm.store.database import Database, open_database
+from oddarm.store.database.base import Database, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
+from oddarm.store.live_search import Replica
 from oddarm.store.log import dumps
-from oddarm.store.replica import Replica
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
 

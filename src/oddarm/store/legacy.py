@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from oddarm.search import Search
-from oddarm.store.database import Connection
+from oddarm.store.database.base import Connection
 from oddarm.store.log import arms_of, loads, tell_all
 
 __all__ = ["read_legacy"]

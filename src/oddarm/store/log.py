@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from oddarm.search import Search
-from oddarm.store.database import reading
+from oddarm.store.database.base import reading
 from oddarm.store.draws import Listed
 
 __all__ = ["Told", "arms_of", "dumps", "loads", "tell_all"]

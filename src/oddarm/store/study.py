@@ -15,17 +15,17 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from oddarm._text import csv_cell
 from oddarm.errors import ParameterError, UnknownStudyError
-from oddarm.result import Result
+from oddarm.results.result import Result
 from oddarm.search import Search
-from oddarm.store.batch import LEASE_SECONDS, Batch
 from oddarm.store.clock import Clock
-from oddarm.store.database import Connection, Database
+from oddarm.store.database.base import Connection, Database
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
+from oddarm.store.live_search import Replica
 from oddarm.store.log import arms_of, loads
-from oddarm.store.replica import Replica
+from oddarm.store.transaction import LEASE_SECONDS, Batch
 from oddarm.strategies import Strategy
-from oddarm.text import csv_cell
 
 __all__ = ["Study"]
 

@@ -9,13 +9,13 @@ from oddarm.errors import ParameterError
 from oddarm.strategies.adaptive import Adaptive
 from oddarm.strategies.base import Certificate, Run, Setting, Status, Strategy, Until, Verdict
 from oddarm.strategies.gold import Gold
-from oddarm.strategies.ib import IB
 from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
-from oddarm.strategies.nrr import NRR
-from oddarm.strategies.roai_elim import ROAIElim
-from oddarm.strategies.roai_lucb import ROAILUCB
-from oddarm.strategies.rr import RR
-from oddarm.strategies.wrr import WRR
+from oddarm.strategies.robust.elim import ROAIElim
+from oddarm.strategies.robust.lucb import ROAILUCB
+from oddarm.strategies.sigma.ib import IB
+from oddarm.strategies.sigma.nrr import NRR
+from oddarm.strategies.sigma.rr import RR
+from oddarm.strategies.sigma.wrr import WRR
 
 __all__ = [
     "IB",

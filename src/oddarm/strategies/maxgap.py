@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.gaps import certified_cuts, largest_possible_gap, possible_gaps
+from oddarm.definitions.interval_gaps import certified_cuts, largest_possible_gap, possible_gaps
 from oddarm.state import Kind, OrNone, Real
 from oddarm.strategies.base import Floats, Setting, Strategy
 from oddarm.strategies.rounds import RoundRun

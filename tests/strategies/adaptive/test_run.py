@@ -10,10 +10,10 @@ from verification import adaptive
 from verification.report import Check
 
 import oddarm
-from oddarm.datasets.real import shared_sets
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies.adaptive import AdaptiveRun
+from reproduction.shared import shared_sets
 
 MEANS = [0.20, 0.22, 0.25, 0.27, 0.30, 0.32, 0.35, 0.37, 0.40, 0.90]
 """Ten arms of which the last stands apart."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm.groups import distances, outlier_groups
+from oddarm.definitions.groups import distances, outlier_groups
 from oddarm.kernels.blocks import (
     Arms,
     Floats,

@@ -1,0 +1,143 @@
+"""Text for people: what a terminal and a spreadsheet may be given, and tables that fit.
+
+Names of arms and studies come from anywhere. On a terminal they pass through `printable`, in a CSV
+file through `csv_cell`, and nowhere else is that decided.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oddarm.definitions.groups import Group
+    from oddarm.problem import Problem
+
+__all__ = [
+    "NO_POOLS",
+    "csv_cell",
+    "group_dict",
+    "groups_sentence",
+    "printable",
+    "shortened",
+    "text_table",
+]
+
+NO_POOLS = "there is no proof for rewards that are drawn once each."
+"""Why a strategy takes no finite pools."""
+LEAST = 12
+"""The fewest characters that are left of a column that is shortened."""
+
+
+_JOINERS = "\u200c\u200d"
+"""Marks without a shape that are letters of words in some scripts."""
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Controls, marks that change the direction of text, halves of characters, ends of lines."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def printable(value: object) -> str:
+    r"""Return a value as text on one line that a terminal shows and does not obey.
+
+    Control characters, marks that change the direction of text, and ends of lines are shown as
+    escapes.
+
+    Example:
+        >>> printable("host-1"), printable("\x1b[2Jgone"), printable("a\u202eb")
+        ('host-1', '\\x1b[2Jgone', 'a\\u202eb')
+    """
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(character) in _HIDDEN and character not in _JOINERS
+        else character
+        for character in text
+    )
+
+
+def csv_cell(value: Any) -> Any:
+    """Return a value for a CSV file: text that a spreadsheet would run follows an apostrophe.
+
+    Example:
+        >>> csv_cell("=1+2"), csv_cell("host-1"), csv_cell(-0.5)
+        ("'=1+2", 'host-1', -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def groups_sentence(
+    arms: int, problem: Problem, groups: Sequence[Group], noun: str = "arms"
+) -> str:
+    """Return whether known means have an outlier group, and how clear it is, in a sentence."""
+    most = problem.max_outliers
+    limit = f"ε = {problem.epsilon:g} and " + (
+        f"ρ = {problem.rho:g}" if most is None else f"at most {most} outlier{'s' * (most > 1)}"
+    )
+    if not groups:
+        return f"These {arms:,} means have no outlier group at {limit}."
+    group = max(groups, key=lambda found: found.max_epsilon)
+    odd = len(group.members)
+    return (
+        f"{odd} of {arms:,} {noun} {'is' if odd == 1 else 'are'} an outlier group at {limit}; "
+        f"the gap of {group.gap:.3g} is wide enough for "
+        + (f"ε up to {group.max_epsilon:.3g}." if group.max_epsilon < math.inf else "any ε.")
+    )
+
+
+def group_dict(group: Group) -> dict[str, Any]:
+    """Return a group as JSON values; an infinite ε is None."""
+    epsilon = group.max_epsilon
+    return {**asdict(group), "max_epsilon": epsilon if epsilon < math.inf else None}
+
+
+def text_table(
+    columns: Mapping[str, Sequence[str]],
+    *,
+    left: Collection[str],
+    spare: Sequence[str] = (),
+    elastic: str | None = None,
+    width: int | None = None,
+) -> str:
+    """Return a table as text.
+
+    Args:
+        columns: The cells of each column, by its head.
+        left: The columns that are flush left.
+        spare: The columns that can be left out to fit, those that matter least first.
+        elastic: A column that is shortened to fit before any is left out, to 12 characters.
+        width: The most characters of a line.
+    """
+    cells = {head: list(map(printable, (head, *column))) for head, column in columns.items()}
+    wide = {head: max(map(len, column)) for head, column in cells.items()}
+    whole = wide.get(elastic or "", 0)
+
+    def excess() -> int:
+        return 0 if width is None else max(sum(wide.values()) + 2 * len(wide) - 2 - width, 0)
+
+    if elastic is not None:
+        wide[elastic] = min(whole, LEAST)
+    for head in spare:
+        if excess():
+            del wide[head]
+    if elastic in wide:
+        least, wide[elastic] = wide[elastic], whole
+        wide[elastic] = max(whole - excess(), least)
+        cells[elastic] = [shortened(text, wide[elastic]) for text in cells[elastic]]
+    return "\n".join(
+        "  ".join(
+            cells[head][k].ljust(room) if head in left else cells[head][k].rjust(room)
+            for head, room in wide.items()
+        ).rstrip()
+        for k in range(len(next(iter(cells.values()))))
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the text, cut to `most` characters if it is longer."""
+    return text if len(text) <= most else text[: most - 1] + "…"

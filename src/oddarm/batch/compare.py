@@ -1,0 +1,292 @@
+"""All strategies on the same recorded rewards: what each needed, and whether it was right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
+from oddarm.definitions.groups import Group, outlier_groups
+from oddarm.errors import ParameterError, SourceError
+from oddarm.problem import Problem
+from oddarm.results.result import Result
+from oddarm.runner.api import find
+from oddarm.search import Search
+from oddarm.sources import RecordedSource, Source
+from oddarm.strategies import STRATEGIES, Strategy, as_strategy
+from oddarm.tally import exact_sum
+
+__all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
+
+BUDGET = 10
+"""Draws with replacement end after this many times as many as there are rewards, if not told."""
+FULL_SCAN = "full scan"
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """What one strategy did.
+
+    Attributes:
+        strategy: Its name.
+        until: What it was run until: "ranked", "found" or "confirmed".
+        result: What it found.
+        share: Its pulls as a share of all rewards.
+        right: Whether it agrees with the truth: every outlier group ranks first, and arms that it
+            confirmed are one. If there is no group: whether it said so; None if it only ranks.
+        replaced: Whether rewards were drawn with replacement, because it takes no finite pools.
+        budget: The most pulls, if there was a limit.
+    """
+
+    strategy: str
+    until: str
+    result: Result
+    share: float
+    right: bool | None
+    replaced: bool
+    budget: int | None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the stated δ is proved for its answer."""
+        return bool(self.result.provenance["delta_proved"])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What every strategy needed on the same rewards.
+
+    Attributes:
+        means: The mean of all rewards of each arm.
+        problem: What was looked for.
+        groups: The outlier groups that these means have: the truth.
+        rows: How many rewards there are, which is what a full scan takes.
+        runs: One for each strategy, those with the fewest pulls first.
+        left_out: The strategies that do not fit, and why.
+        nouns: What arms and pulls are called, in the plural.
+    """
+
+    means: dict[Any, float]
+    problem: Problem
+    groups: tuple[Group, ...]
+    rows: int
+    runs: tuple[ComparedRun, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+    nouns: tuple[str, str] = ("arms", "pulls")
+
+    def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Comparison:
+        """Return the same comparison, spoken of in other words, such as "routes" and "rows"."""
+        return replace(self, nouns=(printable(arms), printable(pulls)))
+
+    @property
+    def summary(self) -> str:
+        """What is true of all rewards, in a sentence."""
+        truth = groups_sentence(len(self.means), self.problem, self.groups, self.nouns[0])
+        return f"By all {self.rows:,} {self.nouns[1]}: {truth[0].lower()}{truth[1:]}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know about the table."""
+        notes = ["found: how many arms it declares"]
+        notes[0] += "; right: every outlier group ranks first." if self.groups else "."
+        notes += [
+            f"* drawn with replacement, at most {budget:,} times: {NO_POOLS}"
+            for budget in {run.budget for run in self.runs if run.replaced}
+        ]
+        if not all(run.proved for run in self.runs):
+            notes.append("† no guarantee.")
+        notes += [f"Not run: {name}, since {reason}" for name, reason in self.left_out.items()]
+        return notes
+
+    def table(self, width: int | None = None) -> str:
+        """Return one line for each strategy and one for a full scan, as text.
+
+        Args:
+            width: The most characters of a line; columns that matter less are left out to fit.
+        """
+        size = max((len(group.members) for group in self.groups), default=3)
+        truth = [arm for group in self.groups for arm in reversed(group.members)]
+        lines = [(run.result.pulls, _cells(run, size)) for run in self.runs]
+        scan = (
+            FULL_SCAN, f"{self.rows:,}", "100 %", "exact", str(len(set(truth))), "yes",
+            _listed(list(dict.fromkeys(truth))[:size]),
+        )  # fmt: skip
+        lines.append((self.rows, scan))
+        lines.sort(key=lambda line: line[0])
+        heads = ("strategy", self.nouns[1], "share", "verdict", "found", "right", "first ranked")
+        cells = zip(*(line for _, line in lines), strict=True)
+        return text_table(
+            dict(zip(heads, cells, strict=True)),
+            left=("strategy", "verdict", "right", "first ranked"),
+            spare=("first ranked", "found", "share", "right"),
+            elastic="first ranked",
+            width=width,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON values."""
+        return {
+            "summary": self.summary,
+            "problem": self.problem.to_dict(),
+            "rows": self.rows,
+            "groups": [group_dict(group) for group in self.groups],
+            "strategies": [
+                {
+                    "strategy": run.strategy,
+                    "until": run.until,
+                    "pulls": run.result.pulls,
+                    "share": run.share,
+                    "verdict": run.result.verdict,
+                    "outliers": run.result.outliers,
+                    "ranking": run.result.ranking,
+                    "right": run.right,
+                    "proved": run.proved,
+                    "with_replacement": run.replaced,
+                    "budget": run.budget,
+                }
+                for run in self.runs
+            ],
+            "left_out": self.left_out,
+            "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, "", self.table(), "", *self.notes]).rstrip()
+
+
+def compare(
+    source: Source,
+    strategies: Sequence[str | Strategy] | None = None,
+    *,
+    until: str | None = None,
+    max_pulls: int | None = None,
+    bound: str = "anytime",
+    seed: int = 0,
+    progress: Callable[[Search], object] | None = None,
+    finished: Callable[[int], object] | None = None,
+    **problem: Any,
+) -> Comparison:
+    """Run strategies on the same recorded rewards and say what each needed.
+
+    All rewards of the source are read first, so what is true is known. Each strategy then draws
+    them in the source's order, each once, and sees the same rewards as the others. One that takes
+    no finite pools, such as GOLD, draws with replacement, up to a budget.
+
+    Args:
+        source: A finite source of which nothing has been drawn, such as a table.
+        strategies: Names or instances; default all that fit the problem.
+        until: What strategies that can confirm are run until; default "found". Others rank.
+        max_pulls: The most pulls of each; default all rewards, and ten times as many draws with
+            replacement.
+        bound: As for `Search`.
+        seed: For strategies that draw lots, and for draws with replacement.
+        progress: Called with each search as it goes on.
+        finished: Called with the number of strategies so far, after each.
+        problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
+
+    Example:
+        >>> import oddarm
+        >>> late = {"ams": (500, 41), "cdg": (500, 48), "fra": (500, 55), "gru": (500, 420)}
+        >>> log = oddarm.sources.RecordedSource.from_counts(late)
+        >>> print(oddarm.compare(log, ["adaptive", "rr"], max_outliers=1).table())
+        strategy   pulls   share  verdict    found  right  first ranked
+        adaptive     668  33.4 %  confirmed      1  yes    gru
+        rr         1,761  88.0 %  none           0  no     gru
+        full scan  2,000   100 %  exact          1  yes    gru
+    """
+    asked = Problem(**problem)
+    recorded = _read_all(source)
+    asked.check(len(recorded))
+    rows = sum(map(len, recorded.values()))
+    exact = {arm: Fraction(exact_sum(rewards)) / len(rewards) for arm, rewards in recorded.items()}
+    groups = outlier_groups(
+        exact, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
+        mixed=True,
+    )  # fmt: skip
+    runs, left_out = [], {}
+    for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
+        strategy = as_strategy(spec)
+        replaced = not strategy.finite
+        wanted = (until or "found") if strategy.confirms else "ranked"
+        log = RecordedSource(
+            recorded, replace=replaced, rewards=source.rewards, seed=seed, shuffle=False
+        )
+        budget = max_pulls or (BUDGET * rows if replaced else None)
+        try:
+            result = find(
+                log, strategy=strategy, until=wanted, max_pulls=budget, bound=bound, seed=seed,
+                callbacks=() if progress is None else (progress,), **problem,
+            )  # fmt: skip
+        except ParameterError as error:
+            if strategies is not None:
+                raise
+            left_out[strategy.name] = str(error)
+            continue
+        if result.verdict == "running":
+            raise KeyboardInterrupt
+        right = _right(result, groups)
+        runs.append(
+            ComparedRun(strategy.name, wanted, result, result.pulls / rows, right, replaced, budget)
+        )
+        if finished is not None:
+            finished(number)
+    if not runs:
+        raise ParameterError(next(iter(left_out.values()), "strategies is empty, name one."))
+    runs.sort(key=lambda run: run.result.pulls)
+    means = {arm: float(mean) for arm, mean in exact.items()}
+    return Comparison(means, asked, tuple(groups), rows, tuple(runs), left_out)
+
+
+def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
+    """Return all rewards of a finite source, in its order."""
+    pools = source.rewards.pools
+    if pools is None:
+        raise ParameterError(
+            f"{type(source).__name__} has no end, must be finite to know what is true: "
+            "draw from what was recorded, without replacement."
+        )
+    recorded = {}
+    for arm, size in zip(source.arms, pools, strict=True):
+        recorded[arm] = source.rewards.check(source.draw(arm, size))
+        if len(recorded[arm]) < size:
+            raise SourceError(
+                f"arm {arm!r} has {len(recorded[arm]):,} of {size:,} rewards left, must have all: "
+                "pass a source of which nothing has been drawn."
+            )
+    return recorded
+
+
+def _right(result: Result, groups: Sequence[Group]) -> bool | None:
+    """Return whether a result agrees with the truth; None if it says nothing about it."""
+    members = [set(group.members) for group in groups]
+    if not members:
+        return {"none": True, "confirmed": False}.get(result.verdict)
+    if result.verdict == "none":
+        return False
+    if result.verdict == "confirmed" and set(result.outliers) not in members:
+        return False
+    return all(set(result.ranking[: len(group)]) == group for group in members)
+
+
+def _cells(run: ComparedRun, size: int) -> tuple[str, ...]:
+    result = run.result
+    marks = "*" * run.replaced + "†" * (not run.proved)
+    over = result.verdict != "budget"
+    return (
+        f"{run.strategy} {marks}".rstrip(),
+        "> " * (not over) + f"{result.pulls:,}",
+        f"{100 * run.share:.1f} %" if run.share < 0.9995 else f"{100 * run.share:,.0f} %",
+        result.verdict,
+        str(len(result.outliers)),
+        {True: "yes" if over else "so far", False: "no", None: "-"}[run.right],
+        _listed(result.ranking[:size]),
+    )
+
+
+def _listed(arms: Sequence[Any]) -> str:
+    return ", ".join(map(str, arms)) or "-"

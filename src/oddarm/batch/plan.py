@@ -1,0 +1,377 @@
+"""Before paying: how many pulls a search is likely to need, by simulating it on guessed means."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm._checks import real_number, whole_number
+from oddarm._text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm.batch.parallel import many_runs
+from oddarm.batch.simulate import simulate
+from oddarm.definitions.groups import Group, Means, float_means, outlier_groups
+from oddarm.errors import ParameterError
+from oddarm.problem import Problem
+from oddarm.results.result import Result
+from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.runner.api import find
+from oddarm.search import MOST_ARMS, Search
+from oddarm.sources import RecordedSource, SimulatedArms
+from oddarm.strategies import as_strategy
+from oddarm.tally import exact_sum
+
+__all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
+
+PLANNED = ("adaptive", "gold", "rr", "wrr")
+CAP = 1_000_000
+SLOW = ("wrr",)
+"""Strategies that take minutes where they are not compiled, and are left out there."""
+SLOW_CAP = 100_000
+"""The most pulls of a run, by default, where there is no compiled code."""
+BATCHES = 16
+"""Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+
+
+def guess_means(
+    arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
+) -> dict[str, float]:
+    """Return means as one might guess them: normal arms close together, outliers apart.
+
+    Args:
+        arms: How many arms there are.
+        outliers: How many of them are outliers.
+        gap: How far above the highest normal arm the outliers are; negative for below the lowest.
+        spread: The distance from the lowest normal arm to the highest; they are evenly spaced.
+            Default a tenth of the gap.
+        rate: The middle of the normal arms.
+
+    Example:
+        >>> guess_means(5, outliers=1, gap=0.3, spread=0.03, rate=0.2)
+        {'normal-1': 0.185, 'normal-2': 0.195, 'normal-3': 0.205, 'normal-4': 0.215, 'odd-1': 0.515}
+    """
+    n = whole_number("arms", arms, 3, MOST_ARMS)
+    odd = whole_number("outliers", outliers, least=0)
+    if 2 * odd >= n:
+        raise ParameterError(f"outliers == {odd} of {n} arms, must be fewer than half.")
+    rule = "a finite number > 0 for outliers above and < 0 for below"
+    gap = real_number("gap", gap, rule, lambda x: math.isfinite(x) and x != 0)
+    rate = real_number("rate", rate, "a finite number")
+    width = abs(gap) / 10
+    if spread is not None:
+        rule = "a finite number >= 0"
+        width = real_number("spread", spread, rule, lambda x: 0 <= x < math.inf)
+    normal = np.linspace(rate - width / 2, rate + width / 2, n - odd)
+    far = normal.max() + gap if gap > 0 else normal.min() + gap
+    found = {f"normal-{k}": round(float(mean), 12) for k, mean in enumerate(normal, start=1)}
+    return found | {f"odd-{k}": round(float(far), 12) for k in range(1, odd + 1)}
+
+
+@dataclass(frozen=True)
+class StrategyCost:
+    """What one strategy needed in simulated runs.
+
+    Attributes:
+        strategy: Its name.
+        until: What it was run until: "ranked", "found" or "confirmed".
+        low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
+            the cap counts with the cap, so a quantile that equals the cap is a lower bound.
+        runs: How many runs there were.
+        capped: How many of them reached the cap.
+        cap: The most pulls of a run.
+        right: How many ranked every outlier group first; None if there is no group.
+        replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
+            takes no finite pools.
+    """
+
+    strategy: str
+    until: str
+    low: int
+    median: int
+    high: int
+    runs: int
+    capped: int
+    cap: int
+    right: int | None
+    replaced: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many pulls a search is likely to need.
+
+    Attributes:
+        means: The means taken for true.
+        problem: What is looked for.
+        groups: The outlier groups that these means have.
+        costs: For each strategy, what it needed.
+        full_scan: How many pulls draw every item of every arm; None if arms are endless.
+        finite: Whether the runs drew from finite pools, each reward once.
+    """
+
+    means: dict[Any, float]
+    problem: Problem
+    groups: tuple[Group, ...]
+    costs: tuple[StrategyCost, ...]
+    full_scan: int | None
+    finite: bool = False
+
+    @property
+    def summary(self) -> str:
+        """What the means are like, in a sentence or two."""
+        text = groups_sentence(len(self.means), self.problem, self.groups)
+        if self.full_scan is None:
+            return text
+        once = "; no reward is drawn twice" if self.finite else ""
+        return f"{text} To read everything takes {self.full_scan:,} pulls{once}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know about the table."""
+        replaced = any(cost.replaced for cost in self.costs)
+        return [f"* drawn with replacement: {NO_POOLS}"] * replaced
+
+    def table(self, width: int | None = None) -> str:
+        """Return one line for each strategy, as text.
+
+        Args:
+            width: The most characters of a line; columns that matter less are left out to fit.
+        """
+        head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
+        cells = [_cells(cost) for cost in self.costs]
+        return text_table(
+            dict(zip(head, zip(*cells, strict=True), strict=True)),
+            left=("strategy", "until"),
+            spare=("until", "ended", "right", "90 % of runs"),
+            width=width,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {
+            "summary": self.summary,
+            "problem": self.problem.to_dict(),
+            "groups": [group_dict(group) for group in self.groups],
+            "strategies": [asdict(cost) for cost in self.costs],
+            "full_scan": self.full_scan,
+            "finite": self.finite,
+            "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, "", self.table(), "", *self.notes]).rstrip()
+
+
+def plan(
+    means: Means,
+    strategies: Sequence[str] | None = None,
+    *,
+    runs: int = 10,
+    cap: int | None = None,
+    full_scan: int | None = None,
+    rewards: str | Sequence[float] | Rewards = "bernoulli",
+    until: str | None = None,
+    seed: int = 0,
+    progress: Callable[[Search], object] | None = None,
+    finished: Callable[[Result], object] | None = None,
+    bound: str = "anytime",
+    **problem: Any,
+) -> Plan:
+    """Simulate searches on means taken for true and return what they cost.
+
+    Strategies with compiled code are run pull by pull; others in batches that make their pulls up
+    to a sixteenth too many. Rewards are drawn endlessly unless `rewards` has pools: then they
+    are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
+
+    Args:
+        means: The means, from `guess_means` or from a pilot; a mapping from arm to mean, a pandas
+            Series whose index names the arms, or a sequence.
+        strategies: The strategies to compare; default adaptive, gold, rr, and for endless 0/1
+            rewards wrr.
+        runs: How many runs of each. If they take more than some seconds, they share the cores, in
+            processes of their own.
+        cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
+            no compiled code.
+        full_scan: How many pulls draw every item of every arm; default the sum of the pools.
+        rewards: As for `Search`. With pools, the means are rounded to what so many 0/1 rewards can
+            have.
+        until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
+        seed: Of the first run; run k has seed + k.
+        progress: Called with the search now and then, in the runs of this process.
+        finished: Called with the result of each run, when it is over.
+        bound: As for `Search`.
+        problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
+
+    Example:
+        >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)
+        >>> cost = plan(guessed, ["gold"], runs=5).costs[0]
+        >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high
+        (0, 5, True)
+    """
+    whole_number("runs", runs, least=1)
+    seed = whole_number("seed", seed, least=0)
+    for name, value in (("cap", cap), ("full_scan", full_scan)):
+        if value is not None:
+            whole_number(name, value, least=1)
+    asked = Problem(**problem)
+    model = as_rewards(rewards)
+    names, given = float_means(means)
+    known: dict[Any, Any] = dict(zip(names or range(len(given)), given.tolist(), strict=True))
+    endless = replace(model, pools=None)
+    pools = _pools(SimulatedArms(list(known.values()), endless), model)
+    if model.pools is not None:
+        full_scan = full_scan or sum(model.pools)
+        if isinstance(model, Bernoulli):
+            known = {
+                arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
+            }
+    groups = outlier_groups(
+        known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
+        mixed=True,
+    )  # fmt: skip
+    known = {arm: float(mean) for arm, mean in known.items()}
+    numbers = {arm: number for number, arm in enumerate(known)}
+    odd = [{numbers[arm] for arm in group.members} for group in groups]
+    values: list[float] = list(known.values())
+    costs = []
+    for name in planned_strategies(model) if strategies is None else strategies:
+        strategy = as_strategy(name)
+        replaced = bool(pools) and not strategy.finite
+        wanted = until or ("found" if strategy.confirms else "ranked")
+        options = {**problem, "until": wanted, "bound": bound}
+        compiled = _compiled(name, values, {**options, "rewards": endless})
+        most = cap or (CAP if compiled or pools else SLOW_CAP)
+        one = (
+            partial(_run_on_pools, pools, model)
+            if pools and not replaced
+            else partial(_run, compiled, values, endless)
+        )
+        run = partial(one, name, most, options, seed)
+        results = many_runs(
+            partial(run, progress), runs, finished=finished, apart=partial(run, None)
+        )
+        pulls = [result.pulls for result in results]
+        low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
+        costs.append(
+            StrategyCost(
+                strategy=name,
+                until=wanted,
+                low=low,
+                median=median,
+                high=high,
+                runs=runs,
+                capped=sum(result.verdict == "budget" for result in results),
+                cap=most,
+                right=_right(results, odd) if odd else None,
+                replaced=replaced,
+            )
+        )
+    return Plan(known, asked, tuple(groups), tuple(costs), full_scan, bool(pools))
+
+
+def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
+    """Return the rewards of each arm, if arms are finite; their order does not matter."""
+    sizes = rewards.pools
+    if sizes is None:
+        return {}
+    if len(sizes) != len(arms.means):
+        raise ParameterError(
+            f"pools has {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
+        )
+    return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
+
+
+def planned_strategies(rewards: Rewards) -> list[str]:
+    """Return the strategies to compare, if nobody says which."""
+    fast = isinstance(rewards, Bernoulli) and rewards.pools is None
+    return [name for name in PLANNED if fast or name not in SLOW]
+
+
+def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
+    """Return whether there is compiled code for it; bad options are refused here."""
+    search = Search(len(means), name, **options)
+    return isinstance(search.rewards, Bernoulli) and search.run.kernel is not None
+
+
+def _run(
+    compiled: bool,
+    means: list[float],
+    rewards: Rewards,
+    strategy: str,
+    most: int,
+    options: dict[str, Any],
+    seed: int,
+    progress: Callable[[Search], object] | None,
+    number: int,
+) -> Result:
+    """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
+    seed += number
+    if compiled:
+        result: Result = simulate(
+            means,
+            strategy,
+            rewards=rewards,
+            seed=seed,
+            progress=progress,
+            max_pulls=most,
+            **options,
+        )  # fmt: skip
+        return result
+    search = Search(len(means), strategy, rewards=rewards, seed=seed, max_pulls=most, **options)
+    arms = SimulatedArms(means, rewards, seed)
+    while not search.done:
+        batch = max(search.pulls // BATCHES, len(means))
+        for arm, count in Counter(search.ask(batch)).items():
+            search.tell(arm, arms.draw(arm, count))
+        if progress is not None:
+            progress(search)
+    return search.result()
+
+
+def _run_on_pools(
+    pools: Mapping[int, NDArray[np.float64]],
+    rewards: Rewards,
+    strategy: str,
+    most: int,
+    options: dict[str, Any],
+    seed: int,
+    progress: Callable[[Search], object] | None,
+    number: int,
+) -> Result:
+    """Return one run on finite pools, drawn from as `find` draws from a table."""
+    seed += number
+    log = RecordedSource(pools, rewards=rewards, seed=seed)
+    watchers = () if progress is None else (progress,)
+    result = find(log, strategy=strategy, seed=seed, max_pulls=most, callbacks=watchers, **options)
+    if result.verdict == "running":
+        raise KeyboardInterrupt
+    return result
+
+
+def _right(results: Sequence[Result], odd: Sequence[set[int]]) -> int:
+    """Return how many runs rank the members of each outlier group first."""
+    return sum(
+        all(set(result.ranking[: len(group)]) == group for group in odd) for result in results
+    )
+
+
+def _cells(cost: StrategyCost) -> tuple[str, ...]:
+    return (
+        cost.strategy + " *" * cost.replaced,
+        cost.until,
+        _pulls(cost.median, cost),
+        "-" if cost.low >= cost.cap else f"{cost.low:,} to {_pulls(cost.high, cost)}",
+        f"{cost.runs - cost.capped} of {cost.runs}",
+        "-" if cost.right is None else f"{cost.right} of {cost.runs}",
+    )
+
+
+def _pulls(pulls: int, cost: StrategyCost) -> str:
+    return f"> {cost.cap:,}" if cost.capped and pulls >= cost.cap else f"{pulls:,}"

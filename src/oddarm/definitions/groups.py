@@ -1,0 +1,355 @@
+"""Definitions 1 and 2 on known means: which arms are outliers when nothing is left to chance.
+
+All comparisons are exact. Means are read as the numbers they print as (see `problem.exact`) and
+scaled to integers, so a gap that is exactly (1 + ε) times another is never taken for a wider one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import sys
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm._checks import means_by_arm, real_number
+from oddarm.problem import Problem, exact
+
+__all__ = ["Group", "Kind", "Means", "distances", "float_means", "outlier_arms", "outlier_groups"]
+
+Kind = Literal["upper", "lower", "intermediate", "mixed"]
+Number = float | Fraction | Decimal
+
+
+class Indexed(Protocol):
+    """A pandas Series, or what is like it: values in an order, with the name of each."""
+
+    @property
+    def index(self) -> Any: ...
+
+    def tolist(self) -> list[Any]: ...
+
+
+Means = Mapping[Any, Number] | Sequence[Number] | NDArray[Any] | Indexed
+"""The mean of each arm, by name or by position; see `checks.means_by_arm`."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """An (ε, ρ)-outlier group.
+
+    Attributes:
+        members: The arms of the group, by ascending mean: names if the means were given by name,
+            else positions.
+        kind: "upper", "lower" or "intermediate"; "mixed" for a general group that is not one
+            contiguous block.
+        gap: The distance from the group to the nearest arm outside it.
+        max_epsilon: The ε below which it is a group: gap / (largest gap among the others) - 1;
+            infinite if the others are all tied.
+    """
+
+    members: tuple[Hashable, ...]
+    kind: Kind
+    gap: float
+    max_epsilon: float
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Means in ascending order as exact integers, with what is needed to get back."""
+
+    order: NDArray[np.intp]
+    values: list[int]
+    scale: int
+    names: Sequence[Hashable] | None
+
+    def label(self, positions: Iterable[int]) -> tuple[Hashable, ...]:
+        indices = (int(self.order[p]) for p in positions)
+        return tuple(indices if self.names is None else (self.names[i] for i in indices))
+
+    def group(self, positions: Sequence[int], gap: int, inner: int, kind: Kind) -> Group:
+        return Group(
+            members=self.label(positions),
+            kind=kind,
+            gap=_ratio(gap, self.scale),
+            max_epsilon=math.inf if inner == 0 else _ratio(gap - inner, inner),
+        )
+
+
+def outlier_groups(
+    means: Means,
+    epsilon: float = 2.5,
+    rho: float | None = None,
+    strict: bool = False,
+    mixed: bool = False,
+    *,
+    max_outliers: int | None = None,
+) -> list[Group]:
+    """Return every (ε, ρ)-outlier group of arms with known means (Definition 2).
+
+    Args:
+        means: The means, as a mapping from arm to mean, a pandas Series whose index names the
+            arms, or a sequence, which goes by position, as does a polars Series. Ties are legal.
+        epsilon: How much wider the gap around the group must be; > 0.
+        rho: The least share of normal arms; default 0.9.
+        strict: |N̂| < c instead of |N̂| ≤ c.
+        mixed: Look for general groups, which may have members above and below at once.
+        max_outliers: The capacity c as a count, in place of `rho`.
+
+    Returns:
+        The groups, smallest first. They are nested: each contains the one before it.
+
+    Example:
+        Nineteen arms lie close together, one stands apart.
+
+        >>> groups = outlier_groups([*(0.30 + 0.01 * i for i in range(19)), 0.9], rho=0.9)
+        >>> [(g.members, g.kind, round(g.gap, 2), round(g.max_epsilon)) for g in groups]
+        [((19,), 'upper', 0.42, 41)]
+        >>> outlier_groups({"a": 0.1, "b": 0.5, "c": 0.52, "d": 0.54, "e": 0.9},
+        ...                epsilon=2.5, max_outliers=2, mixed=True)[-1].members
+        ('a', 'e')
+    """
+    problem = Problem(epsilon=epsilon, rho=rho, max_outliers=max_outliers, strict=strict)
+    ordered = _sort(means)
+    problem.check(len(ordered.values))
+    find = _general_groups if mixed else _contiguous_groups
+    return find(ordered, problem)
+
+
+def outlier_arms(
+    means: Means,
+    epsilon: float = 2.5,
+    rho: float | None = None,
+    strict: bool = False,
+    *,
+    max_outliers: int | None = None,
+) -> list[Hashable]:
+    """Return every single (ε, ρ)-outlier arm (Definition 1), by ascending mean.
+
+    Unlike in a group, the normal arms may be *any* subsets of the arms above and below: an arm can
+    be an outlier with respect to most others while a few lie right beside it.
+
+    Takes O(n² log n) time in the number of arms.
+
+    Example:
+        >>> outlier_arms([0.1, 0.11, 0.12, 0.13, 0.14, 0.5, 0.9], max_outliers=2)
+        [5, 6]
+    """
+    problem = Problem(epsilon=epsilon, rho=rho, max_outliers=max_outliers, strict=strict)
+    ordered = _sort(means)
+    n = len(ordered.values)
+    problem.check(n)
+    y = _as_array(ordered.values, exact(problem.epsilon))
+    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    side = problem.smallest_side(n)
+    normal = n - problem.largest_group(n)
+    found = np.zeros(n, dtype=bool)
+    gaps = np.diff(y)
+    for inner in np.unique(np.concatenate([gaps[:0], np.zeros_like(gaps[:1]), gaps])):
+        # N_u and N_l are best chosen as runs of consecutive arms with gaps ≤ inner, further than
+        # (1 + ε)·inner from j: dropping an arm from within a run only widens a gap.
+        above = _longest_run(y, gaps, inner, wider, unit)
+        below = _longest_run(-y[::-1], gaps[::-1], inner, wider, unit)[::-1]
+        above = np.where(above >= side, above, 0)
+        below = np.where(below >= side, below, 0)
+        found |= above + below >= normal
+    return list(ordered.label(np.flatnonzero(found).tolist()))
+
+
+def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Fraction, Fraction]:
+    """Return how far some arms are from the others, and the largest gap inside a segment of those.
+
+    They are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
+    """
+    borders, inside = [], [Fraction(0)]
+    for one, two in pairwise(sorted(range(len(means)), key=means.__getitem__)):
+        gap = means[two] - means[one]
+        if (one in members) != (two in members):
+            borders.append(gap)
+        elif one not in members:
+            inside.append(gap)
+    return min(borders), max(inside)
+
+
+def _longest_run(
+    y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, unit: int
+) -> NDArray[np.intp]:
+    """For each arm j: the most consecutive arms with gaps ≤ inner that lie further above j."""
+    n = len(y)
+    position = np.arange(n)
+    breaks = np.append(gaps > inner, True)  # a run ends at each break
+    end = np.minimum.accumulate(np.where(breaks, position, n)[::-1])[::-1]
+    from_here = end - position + 1
+    longest = np.append(np.maximum.accumulate(from_here[::-1])[::-1], 0)
+    # Strictly further than (1 + ε)·inner, and strictly above j itself.
+    first = np.searchsorted(y * unit, y * unit + wider * inner, side="right")
+    result: NDArray[np.intp] = longest[first]
+    return result
+
+
+def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
+    """Definition 2 by block size: O(n) for each of at most c sizes."""
+    n = len(ordered.values)
+    y = _as_array(ordered.values, exact(problem.epsilon))
+    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    side = problem.smallest_side(n)
+    gaps = np.diff(y)
+    zero = np.zeros_like(gaps[:1])
+    # below[i]: the largest gap among the i lowest arms; above[i]: among arms i, i + 1, …
+    below = np.concatenate([zero, zero, np.maximum.accumulate(gaps)])
+    above = np.concatenate([np.maximum.accumulate(gaps[::-1])[::-1], zero, zero])
+    groups = []
+    for size in range(1, problem.largest_group(n) + 1):
+        start = np.arange(n - size + 1)
+        low, high = start, n - start - size  # how many arms lie below and above
+        fits = ((low == 0) | (low >= side)) & ((high == 0) | (high >= side))
+        start = start[fits]
+        stop = start + size
+        inner = np.maximum(below[start], above[stop])
+        lower_gap = gaps[np.maximum(start - 1, 0)]
+        upper_gap = gaps[np.minimum(stop - 1, n - 2)]
+        gap = np.where(
+            start == 0,
+            upper_gap,
+            np.where(stop == n, lower_gap, np.minimum(lower_gap, upper_gap)),
+        )
+        for k in np.flatnonzero(gap * unit > wider * inner):
+            block = range(int(start[k]), int(stop[k]))
+            groups.append(ordered.group(block, int(gap[k]), int(inner[k]), _kind(block, n)))
+    return groups
+
+
+def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
+    """General groups by single linkage: close the gaps from the narrowest on, O(n log n).
+
+    With some gaps closed, pieces of at most c arms form N̂ and larger pieces are the segments. A
+    piece becomes a segment once and stays one, so each open gap changes its kind at most twice.
+    """
+    y = ordered.values
+    n = len(y)
+    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    largest, side = problem.largest_group(n), problem.smallest_side(n)
+    gaps = [high - low for low, high in pairwise(y)]
+    first = list(range(n))  # of the piece that ends at this arm
+    last = list(range(n))  # of the piece that starts at this arm
+    outside = n  # arms in pieces that are no segments
+    inner = 0  # the widest closed gap inside a segment
+    between = 0  # open gaps with a segment on either side
+    frontier: list[tuple[int, int]] = []  # open gaps with a segment on one side (lazily deleted)
+    opened = [True] * (n - 1)
+
+    def is_segment(start: int, stop: int) -> bool:
+        return stop - start + 1 >= side
+
+    def beside(position: int) -> int:
+        """How many of the two pieces at the open gap `position` are segments."""
+        left = is_segment(first[position], position)
+        right = is_segment(position + 1, last[position + 1])
+        return left + right
+
+    groups: list[Group] = []
+    seen = n + 1
+    for g in sorted(range(n - 1), key=gaps.__getitem__):
+        start, stop = first[g], last[g + 1]
+        was_left, was_right = is_segment(start, g), is_segment(g + 1, stop)
+        between -= was_left and was_right
+        edges = [p for p in (start - 1, stop) if 0 <= p < n - 1]
+        before = [beside(p) for p in edges]
+        opened[g] = False
+        last[start], first[stop] = stop, start
+        if not is_segment(start, stop):
+            continue
+        outside -= (0 if was_left else g - start + 1) + (0 if was_right else stop - g)
+        inner = gaps[g]  # closed in ascending order, so the newest is the widest
+        for position, count in zip(edges, before, strict=True):
+            now = beside(position)
+            if now == count:
+                continue
+            if now == 2:
+                between += 1
+            else:
+                heapq.heappush(frontier, (gaps[position], position))
+        while frontier and not (opened[frontier[0][1]] and beside(frontier[0][1]) == 1):
+            heapq.heappop(frontier)
+        if between or not 1 <= outside <= largest or not frontier or outside == seen:
+            continue
+        gap = frontier[0][0]
+        if gap * unit > wider * inner:
+            members = _outside_segments(last, side)
+            groups.append(ordered.group(members, gap, inner, _kind(members, n)))
+            seen = outside
+    return groups[::-1]
+
+
+def _outside_segments(last: list[int], side: int) -> list[int]:
+    members: list[int] = []
+    position = 0
+    while position < len(last):
+        stop = last[position]
+        if stop - position + 1 < side:
+            members.extend(range(position, stop + 1))
+        position = stop + 1
+    return members
+
+
+def _ratio(one: int, other: int) -> float:
+    """Return the quotient; the largest float if it is beyond that."""
+    try:
+        return one / other
+    except OverflowError:
+        return sys.float_info.max
+
+
+def _kind(positions: Sequence[int], n: int) -> Kind:
+    low, high = positions[0], positions[-1]
+    if high - low + 1 != len(positions):
+        return "mixed"
+    if low == 0:
+        return "lower"
+    return "upper" if high == n - 1 else "intermediate"
+
+
+def float_means(means: Means) -> tuple[list[Any] | None, NDArray[np.float64]]:
+    """Return the names of the arms, None if they are numbered, and their means as floats.
+
+    Raises:
+        ParameterError: A mean is not a finite number.
+    """
+    names, values = means_by_arm(means)
+    if {*map(type, values)} <= {float}:  # nearly always, and of a million arms it is quick
+        found = np.array(values, dtype=np.float64)
+        if np.isfinite(found).all():
+            return names, found
+    found = np.empty(len(values))
+    for k, (arm, value) in enumerate(zip(names or range(len(values)), values, strict=True)):
+        found[k] = real_number(f"mean of arm {arm!r}", value, "a finite number")
+    return names, found
+
+
+def _sort(means: Means) -> _Sorted:
+    names, values = means_by_arm(means)
+    fractions = []
+    for i, value in enumerate(values):
+        arm = i if names is None else names[i]
+        fractions.append(exact(value, f"mean of arm {arm!r}"))
+    scale = math.lcm(*(f.denominator for f in fractions))
+    scaled = [f.numerator * (scale // f.denominator) for f in fractions]
+    order = sorted(range(len(scaled)), key=scaled.__getitem__)
+    return _Sorted(np.array(order, dtype=np.intp), [scaled[i] for i in order], scale, names)
+
+
+def _as_array(values: list[int], epsilon: Any) -> NDArray[Any]:
+    """Exact integers: int64 where every product of the comparison fits, else Python's own."""
+    wider, unit = (1 + epsilon).as_integer_ratio()
+    base = values[0] if values else 0
+    shifted = [v - base for v in values]
+    room = 2**62 // max(wider, unit)
+    fits = not shifted or shifted[-1] <= room
+    return np.array(shifted, dtype=np.int64 if fits else object)

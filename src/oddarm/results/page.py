@@ -1,0 +1,162 @@
+"""A result as one HTML page that needs no other file and no network."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from oddarm.errors import MissingExtraError
+from oddarm.results.plot import plot_intervals
+
+if TYPE_CHECKING:
+    from oddarm.results.result import ArmRow, Result
+
+__all__ = ["result_page"]
+
+AT_ONCE = 25
+"""How many arms are shown before the rest is folded away; outliers always are."""
+
+INK = "#010203"
+"""Drawn where the colour of the page's text belongs, which differs by day and night."""
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6370; --paper: #fff; --line: #d8dde3;
+  --odd: #b34e00; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ed; --soft: #9aa4b0; --paper: #14171a; --line: #333a42; --odd: #ff9a4d; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.2rem 1rem 3rem; max-width: 46rem; background: var(--paper);
+  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.35rem; line-height: 1.35; margin: 0 0 .6rem; }
+h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+p { margin: .4rem 0; }
+.soft { color: var(--soft); }
+.plot svg { display: block; width: 100%; height: auto; max-width: 40rem; color: var(--ink); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 600; }
+.text { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+td.text { min-width: 6rem; }
+tr.outlier td { color: var(--odd); font-weight: 600; }
+summary { cursor: pointer; padding: .5rem 0; color: var(--soft); }
+"""
+
+
+def result_page(result: Result) -> str:
+    """Return the page of a result: sentence, plot, table, parameters."""
+    answer, _, promise = result.summary.replace(" %", "\u00a0%").partition(". ")
+    arms, _ = result.nouns
+    shown = max(AT_ONCE, len(result.outliers))
+    first, more = result.arms[:shown], result.arms[shown:]
+    body = [
+        f"<h1>{escape(answer.rstrip('.'))}.</h1>",
+        f"<p>{escape(promise)}</p>" if promise else "",
+        f'<div class="plot">{_plot(result)}</div>',
+        f"<h2>{escape(arms.capitalize())}, the most outlying first</h2>",
+        _table(result, first),
+    ]
+    if more:
+        label = f"{len(more):,} more {escape(arms)}"
+        body.append(f"<details><summary>{label}</summary>{_table(result, more)}</details>")
+    body.append("<h2>How it was found</h2>")
+    facts = "".join(
+        f'<tr><td class="text soft">{escape(name)}</td><td class="text">{escape(value)}</td></tr>'
+        for name, value in _facts(result.provenance)
+    )
+    body.append(f'<table class="facts">{facts}</table>')
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(answer.rstrip('.'))}</title>",
+            f"<style>{_STYLE}</style></head>",
+            "<body>",
+            *filter(None, body),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _table(result: Result, rows: Sequence[ArmRow]) -> str:
+    text = {1, 6}  # the columns of names and of statuses
+    head = "".join(
+        f'<th class="text">{escape(name)}</th>' if k in text else f"<th>{escape(name)}</th>"
+        for k, name in enumerate(result.columns)
+    )
+    lines = "".join(
+        f'<tr class="{escape(row.status)}">'
+        + "".join(
+            f'<td class="text">{escape(cell)}</td>' if k in text else f"<td>{escape(cell)}</td>"
+            for k, cell in enumerate(result.cells(row))
+        )
+        + "</tr>\n"
+        for row in rows
+    )
+    return f'<div class="wide"><table><tr>{head}</tr>\n{lines}</table></div>'
+
+
+def _plot(result: Result) -> str:
+    """Return the plot as SVG, with text as outlines so that it looks the same everywhere."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "a page with a plot") from None
+    colours: dict[Any, Any] = {f"{name}.color": INK for name in ("text", "xtick", "ytick", "grid")}
+    colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
+    with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):
+        axes = plot_intervals(result, width=5.2)
+        axes.set_title("", loc="left")  # the page says it
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        drawn = io.StringIO()
+        figure.savefig(
+            drawn, format="svg", transparent=True, dpi=200,
+            metadata={"Date": None, "Creator": None},
+        )  # fmt: skip
+    svg = drawn.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    label = f"Every mean with its confidence interval. {result.summary}"
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
+
+
+_NAMES = {
+    "epsilon": "ε: how much wider the gap is",
+    "rho": "ρ: least share of normal arms",
+    "max_outliers": "most outliers",
+    "delta": "δ: probability of a wrong answer",
+    "delta_proved": "δ is proved",
+    "delta_reason": "because",
+    "max_pulls": "budget",
+}
+
+
+def _facts(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield names and values for people; what is not set is left out."""
+    for name, value in values.items():
+        shown = _fact(value)
+        if shown:
+            yield _NAMES.get(name, name.replace("_", " ")), shown
+
+
+def _fact(value: Any) -> str:
+    if value is None or value is False:
+        return "" if value is None else "no"
+    if value is True:
+        return "yes"
+    if isinstance(value, dict):
+        parts = {k: _fact(v) for k, v in value.items()}
+        return ", ".join(v if k in ("name", "kind") else f"{k} {v}" for k, v in parts.items() if v)
+    if isinstance(value, list | tuple):
+        if len(value) > 8 and all(isinstance(part, int) for part in value):
+            return f"{len(value):,}, {sum(value):,} in all"
+        return ", ".join(map(_fact, value))
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)

@@ -1,0 +1,385 @@
+"""What a search found, and how it is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm._text import printable, shortened
+from oddarm.errors import MissingExtraError
+from oddarm.problem import Problem
+from oddarm.strategies import Certificate, Status, Strategy, Verdict
+from oddarm.tally import Tally
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ArmRow", "Result"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ArmRow:
+    """What is known of one arm.
+
+    Attributes:
+        arm: Its name.
+        rank: 1 for the most outlying.
+        pulls: How often it was pulled.
+        mean: The mean of its rewards; None if it was never pulled.
+        low: Lower end of its confidence interval.
+        high: Upper end.
+        score: The strategy's own score (for GOLD: S, the round in which it was set apart); None
+            if it has none.
+        status: "outlier", "normal", "undecided", or "failed" if it was set aside.
+    """
+
+    arm: Any
+    rank: int
+    pulls: int
+    mean: float | None
+    low: float
+    high: float
+    score: float | None
+    status: Status
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer of a search.
+
+    Attributes:
+        order: The positions of all arms, the most outlying first.
+        outliers: The arms declared, in order.
+        verdict: Why the search ended: "ranked", "confirmed", "none", "budget"; "running" if it
+            has not.
+        pulls: Rewards told.
+        provenance: Version, parameters, seed, bound, and whether δ is proved for them.
+        rank: Rank of each arm, in the order of the arms.
+        counts, means, low, high, scores, statuses: Per arm, in the order of the arms.
+        errors: Why each arm was set aside that was.
+        certificates: What is certain of each set of arms that may be a group, the smallest first,
+            if the strategy says.
+        nouns: What arms and pulls are called, in the plural, where the result is shown.
+    """
+
+    names: Sequence[Any]
+    order: NDArray[np.intp]
+    outliers: list[Any]
+    verdict: Verdict
+    pulls: int
+    provenance: dict[str, Any]
+    rank: NDArray[np.intp]
+    counts: NDArray[np.int64]
+    means: Floats
+    low: Floats
+    high: Floats
+    scores: Floats
+    statuses: Sequence[Status]
+    problem: Problem
+    strategy: Strategy
+    errors: dict[Any, str] = field(default_factory=dict)
+    certificates: Sequence[Certificate] = ()
+    nouns: tuple[str, str] = ("arms", "pulls")
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        names: Sequence[Any],
+        order: NDArray[np.intp],
+        declared: list[int],
+        tally: Tally,
+        low: Floats,
+        high: Floats,
+        scores: Floats,
+        statuses: Sequence[Status],
+        errors: dict[Any, str],
+        verdict: Verdict,
+        problem: Problem,
+        strategy: Strategy,
+        provenance: dict[str, Any],
+        certificates: Sequence[Certificate] = (),
+    ) -> Result:
+        """Return the result for arms given by index."""
+        rank = np.empty(len(names), dtype=np.intp)
+        rank[order] = np.arange(1, len(names) + 1)
+        return cls(
+            names=names,
+            order=order,
+            outliers=[names[i] for i in declared],
+            verdict=verdict,
+            pulls=tally.pulls,
+            provenance=provenance,
+            rank=rank,
+            counts=tally.counts.copy(),
+            means=tally.means,
+            low=low,
+            high=high,
+            scores=scores,
+            statuses=statuses,
+            errors=errors,
+            problem=problem,
+            strategy=strategy,
+            certificates=certificates,
+        )
+
+    @cached_property
+    def ranking(self) -> list[Any]:
+        """All arms, the most outlying first."""
+        return [self.names[i] for i in self.order.tolist()]
+
+    @cached_property
+    def arms(self) -> list[ArmRow]:
+        """One row per arm, by rank."""
+        rows = zip(
+            self.names,
+            self.rank.tolist(),
+            self.counts.tolist(),
+            self.means.tolist(),
+            self.low.tolist(),
+            self.high.tolist(),
+            self.scores.tolist(),
+            self.statuses,
+            strict=True,
+        )
+        found = [
+            ArmRow(arm, rank, pulls, _number(mean), low, high, _number(score), status)
+            for arm, rank, pulls, mean, low, high, score, status in rows
+        ]
+        return sorted(found, key=lambda row: row.rank)
+
+    @property
+    def decision_scores_(self) -> Floats:
+        """Outlyingness in the order of the arms, from 1 (rank 1) down to 0; higher is more so."""
+        n = len(self.names)
+        return np.asarray((n - self.rank) / (n - 1))
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """1 for a declared outlier and 0 for any other arm, in the order of the arms."""
+        return np.array([status == "outlier" for status in self.statuses], dtype=np.int64)
+
+    def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Result:
+        """Return the same result, spoken of in other words, such as "routes" and "rows"."""
+        return replace(self, nouns=(printable(arms), printable(pulls)))
+
+    @property
+    def cost(self) -> str:
+        """The pulls in words; of how many, if every arm is a finite pool."""
+        pools = self.provenance["rewards"]["pools"]
+        of = "" if pools is None else f" of {sum(pools):,}"
+        return f"{self.pulls:,}{of} {self.nouns[1]}"
+
+    @property
+    def summary(self) -> str:
+        """The answer in a sentence or two, what it supposes, and how many arms were set aside."""
+        sentences = [self._answer, *self.provenance.get("delta_supposes", ())]
+        if self.errors:
+            were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
+            sentences.append(f"{were} set aside after errors.")
+        return " ".join(sentences)
+
+    @property
+    def _answer(self) -> str:
+        found = len(self.outliers)
+        of_all = f"of {len(self.names):,} {self.nouns[0]}"
+        if self.verdict == "running":
+            return f"Not done: {found} {of_all} set apart so far, after {self.cost}."
+        if self.verdict == "budget":
+            return f"The budget ended first: {found} {of_all} set apart after {self.cost}."
+        if self.verdict == "none":
+            return f"None {of_all} stands apart; found with {self.cost}; {self._sureness}."
+        if self.verdict == "confirmed":
+            stand = "stands" if found == 1 else "stand"
+            return (
+                f"{found} {of_all} {stand} apart, {self.side} the rest; "
+                f"found with {self.cost}; {self._sureness}."
+            )
+        # Strategies speak of "arms".
+        headline = self.strategy.headline(found, len(self.names), self.side)
+        headline = headline.replace(f"of {len(self.names)} arms", of_all, 1)
+        promise = self.strategy.promise
+        return (
+            f"{headline}, after {self.cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
+        )
+
+    @property
+    def side(self) -> str:
+        """Where the declared arms lie: "above", "below", "in between" or "above and below"."""
+        declared = self.labels_ == 1
+        failed = np.array([status == "failed" for status in self.statuses])
+        mine, rest = self.means[declared], self.means[~declared & ~failed]
+        rest = rest[~np.isnan(rest)]
+        if not len(mine) or not len(rest):
+            return "apart from"
+        above, below = bool((mine > rest.max()).any()), bool((mine < rest.min()).any())
+        inside = bool(((mine <= rest.max()) & (mine >= rest.min())).any())
+        if inside:
+            return "in between" if not (above or below) else "apart from"
+        return "above and below" if above and below else "above" if above else "below"
+
+    @property
+    def _sureness(self) -> str:
+        if self.provenance["delta_proved"]:
+            return f"wrong with probability at most {100 * self.problem.delta:.3g} %"
+        return (
+            f"meant to be wrong with probability at most {100 * self.problem.delta:.3g} %, "
+            f"which is not proved: {self.provenance['delta_reason']}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values; infinite ends of intervals are None."""
+        return {
+            "verdict": self.verdict,
+            "summary": self.summary,
+            "pulls": self.pulls,
+            "outliers": self.outliers,
+            "ranking": self.ranking,
+            "errors": [{"arm": arm, "error": reason} for arm, reason in self.errors.items()],
+            "arms": [
+                {**asdict(row), "low": _number(row.low), "high": _number(row.high)}
+                for row in self.arms
+            ],
+            "certificates": [
+                {
+                    **{key: _finite(value) for key, value in asdict(one).items()},
+                    "epsilon": _number(one.epsilon),
+                }
+                for one in self.certificates
+            ],
+            "provenance": self.provenance,
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the result as JSON text; names that JSON lacks are written as strings."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, default=str)
+
+    def to_frame(self) -> Any:
+        """Return one row per arm as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "frame", "a data frame of the result") from None
+        return pd.DataFrame([asdict(row) for row in self.arms])
+
+    def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw each arm's interval by ascending mean, coloured by status, and the gap.
+
+        Args:
+            path: Where to write it, if anywhere: .png, .svg, .pdf, or .html for a page that holds
+                the sentence and the table as well.
+            ax: Axes to draw on, in place of a new figure.
+        """
+        from oddarm.results.plot import plot_intervals
+
+        if path is not None and Path(path).suffix.lower() in (".html", ".htm"):
+            Path(path).write_text(self.to_html(), encoding="utf-8")
+            path = None
+        return plot_intervals(self, path=path, ax=ax)
+
+    def to_html(self) -> str:
+        """Return one page that needs no other file: sentence, plot, table, parameters."""
+        from oddarm.results.page import result_page
+
+        return result_page(self)
+
+    def table(self, most: int = 20, *, width: int | None = None) -> str:
+        """Return the first `most` arms by rank as a text table.
+
+        Args:
+            most: How many arms to show.
+            width: The most characters of a line. Names are shortened to fit; if that is not
+                enough, the ends of the intervals are left out.
+        """
+        rows = self.arms[:most]
+        cells = [self.columns, *(self.cells(row) for row in rows)]
+        if width is not None:
+            cells = _fit(cells, width)
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        left = {1, len(widths) - 1}
+        lines = [
+            "  ".join(
+                text.ljust(wide) if k in left else text.rjust(wide)
+                for k, (text, wide) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in cells
+        ]
+        if len(self.arms) > most:
+            lines.append(f"… and {len(self.arms) - most:,} more {self.nouns[0]}")
+        return "\n".join(lines)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of the table."""
+        return ("rank", "arm", self.nouns[1], "mean", "low", "high", "status")
+
+    @cached_property
+    def _decimals(self) -> int:
+        """Enough decimals to show three digits of a typical interval's width."""
+        widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
+        widths = widths[widths > 0]
+        typical = float(np.median(widths)) if len(widths) else 1.0
+        return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
+
+    def cells(self, row: ArmRow) -> tuple[str, ...]:
+        """Return one row of the table as text."""
+
+        def digits(value: float | None) -> str:
+            return "-" if value is None else f"{value:.{self._decimals}f}"
+
+        return (
+            str(row.rank),
+            printable(row.arm),
+            f"{row.pulls:,}",
+            digits(row.mean),
+            digits(row.low),
+            digits(row.high),
+            row.status,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.summary}\n\n{self.table()}"
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(arm) for arm in self.outliers[:3])
+        more = ", …" if len(self.outliers) > 3 else ""
+        return f"<Result {self.verdict}: outliers [{shown}{more}], {self.pulls:,} pulls>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        header = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row)) + "</tr>"
+            for row in self.arms[:20]
+        )
+        return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
+
+
+def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Return the table with names shortened, and if need be intervals left out, to fit."""
+    least = 8
+    columns = enumerate(zip(*cells, strict=True))
+    others = sum(2 + max(map(len, column)) for k, column in columns if k != 1)
+    if width - others < least and len(cells[0]) == 7:
+        return _fit([(*line[:4], line[6]) for line in cells], width)
+    most = max(width - others, least)
+    return [(line[0], shortened(line[1], most), *line[2:]) for line in cells]
+
+
+def _finite(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,305 @@
+"""Driving a search from a source of rewards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oddarm._checks import whole_number
+from oddarm.errors import ParameterError, StateError
+from oddarm.results.result import Result
+from oddarm.rewards import as_rewards
+from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
+from oddarm.runner.queue import PullQueue
+from oddarm.runner.session import Session
+from oddarm.search import Search
+from oddarm.sources import FunctionSource, Source
+from oddarm.sources.fingerprint import Fingerprint, differences
+from oddarm.strategies import Strategy
+
+__all__ = ["find", "find_async", "resume"]
+
+IN_FLIGHT = 8
+"""Pulls on their way at a time, where no executor says how many workers there are."""
+RETRIES = 3
+"""How often a failed pull is tried again, if the caller does not say."""
+
+
+def find(
+    pull: Callable[[Any], Any] | Source,
+    arms: Sequence[Hashable] | int | None = None,
+    strategy: str | Strategy = "adaptive",
+    *,
+    executor: Executor | None = None,
+    in_flight: int | None = None,
+    batch: int | None = None,
+    retries: int = RETRIES,
+    progress: bool | None = None,
+    callbacks: Iterable[Callable[[Search], object]] = (),
+    save: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Find the outlying arms by drawing rewards from a function or a source.
+
+    A function is called once for each reward, exactly as the strategy asks. A coroutine function
+    is run by asyncio, some calls at a time. Sources of `oddarm.sources` that draw at no cost are
+    drawn from in batches of up to a thirty-second of the pulls so far.
+
+    A pull that raises, or returns something that is not a reward, is tried again after a pause;
+    when that does not help, the arm is set aside, with the error in `Result.errors`, and the search
+    goes on without it. If the first pulls of three arms fail with the same error, before any pull
+    has succeeded, the search stops at once with that error.
+
+    Ctrl-C ends it early: the result has the verdict "running" and holds all that is known so far.
+    SIGTERM does the same, unless the program has a handler of its own.
+
+    Args:
+        pull: Returns a reward of the arm (or an array of several); or a source.
+        arms: The names of the arms, or their number; those of the source by default.
+        strategy: As for `Search`.
+        executor: Where to pull, such as a pool of threads or processes, or a Dask client's
+            `get_executor()`; by default, here and one by one.
+        in_flight: The most pulls on their way at a time, with an executor or a coroutine function;
+            by default twice the executor's workers, or 8.
+        batch: The most rewards to ask for at a time; those of one arm are drawn by one call.
+        retries: How often a failed pull is tried again, after 0.1, 0.4, 1.6, 1.6, … seconds.
+        progress: Whether to show progress on standard error, if that is a terminal.
+        callbacks: Called with the search each time that rewards have been told.
+        save: A file that the search is saved to every few seconds and when it ends, however it
+            ends, to be continued by `resume(Search.load(file), pull)`: it then makes the very pulls
+            that were left.
+        options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
+
+    Raises:
+        SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
+            too few arms are left that can be pulled; `error.result` is what was found.
+
+    Example:
+        >>> import random
+        >>> rng = random.Random(1)
+        >>> rate = {"ord": 0.20, "jfk": 0.23, "sfo": 0.26, "lhr": 0.24, "odd": 0.85}
+        >>> find(lambda arm: rng.random() < rate[arm], list(rate), max_outliers=1).outliers
+        ['odd']
+    """
+    search, source = _prepare(pull, arms, strategy, options)
+    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    return _drive(search, source, how)
+
+
+async def find_async(
+    pull: Callable[[Any], Any] | Source,
+    arms: Sequence[Hashable] | int | None = None,
+    strategy: str | Strategy = "adaptive",
+    *,
+    in_flight: int | None = None,
+    batch: int | None = None,
+    retries: int = RETRIES,
+    progress: bool | None = None,
+    callbacks: Iterable[Callable[[Search], object]] = (),
+    save: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Find the outlying arms by a coroutine function, in the running event loop.
+
+    As `find`, for callers that have a loop; signals are left to them. If the call is cancelled, so
+    are the pulls on their way, and the search is saved if `save` says where.
+    """
+    search, source = _prepare(pull, arms, strategy, options)
+    if not source.asynchronous:
+        raise ParameterError(
+            f"pull == {pull!r}, must be a coroutine function for find_async: "
+            "call oddarm.find, in a thread of its own by asyncio.to_thread."
+        )
+    how = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
+    with how.session(search, source) as session:
+        await as_coroutines(session)
+    return search.result()
+
+
+def resume(
+    search: Search,
+    pull: Callable[[Any], Any] | Source,
+    *,
+    executor: Executor | None = None,
+    in_flight: int | None = None,
+    batch: int | None = None,
+    retries: int = RETRIES,
+    progress: bool | None = None,
+    callbacks: Iterable[Callable[[Search], object]] = (),
+    save: str | Path | None = None,
+) -> Result:
+    """Go on with a search that was begun before, on the same function or source.
+
+    A source whose rewards have an order goes on after those that the search was told.
+
+    Args:
+        search: What `Search.load` returned, or a search of your own.
+        pull: As for `find`; a source must have all arms of the search, and the rewards that it
+            had when the search was begun, as far as its fingerprint tells.
+        executor: As for `find`, and so are all that follow.
+        in_flight: The most pulls on their way at a time.
+        batch: The most rewards to ask for at a time.
+        retries: How often a failed pull is tried again.
+        progress: Whether to show progress.
+        callbacks: Called with the search each time that rewards have been told.
+        save: Where to save the search every few seconds and when it ends.
+
+    Raises:
+        StateError: The source has other rewards than the search was begun on.
+
+    Example:
+        >>> import oddarm
+        >>> coins = oddarm.sources.SimulatedArms([0.1, 0.2, 0.3, 0.9], seed=1)
+        >>> search = oddarm.Search(4, max_outliers=1)
+        >>> resume(search, coins).outliers
+        [3]
+    """
+    if isinstance(pull, Source):
+        source = pull
+        fingerprint = source.fingerprint()
+        _check_same(search, fingerprint)
+        _check_arms(search.names, source)
+        _check_sizes(search, source)
+        search.fingerprint = fingerprint or search.fingerprint
+    else:
+        source = FunctionSource(pull, search.names, search.rewards)
+    failed = search.errors
+    for arm, told in zip(search.names, search.tally.counts.tolist(), strict=True):
+        if arm not in failed:
+            source.seek(arm, told)
+    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    return _drive(search, source, how)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a runner, as `find` describes them."""
+
+    executor: Executor | None
+    in_flight: int | None
+    batch: int | None
+    retries: int
+    progress: bool | None
+    callbacks: tuple[Callable[[Search], object], ...]
+    save: str | Path | None
+
+    def session(self, search: Search, source: Source) -> Session:
+        """Check the options against the source and return the session that drives the search."""
+        if self.executor is not None:
+            if source.asynchronous:
+                raise ParameterError(
+                    "executor with a coroutine function, which asyncio runs: drop the executor."
+                )
+            if source.local:
+                raise ParameterError(
+                    f"executor with {type(source).__name__}, which costs nothing to draw from: "
+                    "drop the executor."
+                )
+        elif self.in_flight is not None and not source.asynchronous:
+            raise ParameterError(
+                f"in_flight == {self.in_flight!r} with pulls one by one: pass an executor, "
+                "such as concurrent.futures.ThreadPoolExecutor(8)."
+            )
+        if self.batch is not None:
+            whole_number("batch", self.batch, 1)
+        if self.in_flight is not None:
+            at_a_time = whole_number("in_flight", self.in_flight, 1)
+        elif self.executor is not None:
+            at_a_time = 2 * getattr(self.executor, "_max_workers", IN_FLIGHT // 2)
+        else:
+            at_a_time = IN_FLIGHT if source.asynchronous else 1
+        retries = whole_number("retries", self.retries, 0)
+        queue = PullQueue(search, source, self.batch, at_a_time, retries)
+        return Session(queue, self.callbacks, bool(self.progress), self.save)
+
+
+def _prepare(
+    pull: Callable[[Any], Any] | Source,
+    arms: Sequence[Hashable] | int | None,
+    strategy: str | Strategy,
+    options: dict[str, Any],
+) -> tuple[Search, Source]:
+    """Return the search and its source; a source brings its own arms and rewards."""
+    if not isinstance(pull, Source):
+        if arms is None:
+            raise ParameterError("arms is missing, must be the names of the arms, or their number.")
+        search = Search(arms, strategy, **options)
+        return search, FunctionSource(pull, search.names, search.rewards)
+    model = as_rewards(options.pop("rewards", pull.rewards))
+    names: Any = list(pull.arms) if arms is None else arms
+    sizes = pull.rewards.pools
+    if sizes is not None:
+        size_of = dict(zip(pull.arms, sizes, strict=True))
+        if arms is not None:
+            names = list(range(arms)) if isinstance(arms, int) else list(arms)
+            _check_arms(names, pull)
+        model = replace(model, pools=tuple(size_of[arm] for arm in names))
+    search = Search(names, strategy, rewards=model, **options)
+    _check_arms(search.names, pull)
+    search.fingerprint = pull.fingerprint()
+    return search, pull
+
+
+def _check_arms(names: Iterable[Any], source: Source) -> None:
+    known = set(source.arms)
+    for name in names:
+        if name not in known:
+            raise ParameterError(f"arm {name!r} is not one of the {len(known)} arms of the source.")
+
+
+def _check_same(search: Search, now: Fingerprint | None) -> None:
+    """Refuse to mix the rewards of two sources in one search."""
+    begun = search.fingerprint
+    if begun is not None and now is not None and begun != now:
+        raise StateError(
+            f"the search was begun on other data ({differences(begun, now)}): "
+            "name the data as it was then, or begin a new search."
+        )
+
+
+def _check_sizes(search: Search, source: Source) -> None:
+    """Refuse finite arms of other sizes, which tells other data without a fingerprint too."""
+    begun, now = search.rewards.pools, source.rewards.pools
+    if begun is None or now is None:
+        return
+    size_of = dict(zip(source.arms, now, strict=True))
+    for arm, size in zip(search.names, begun, strict=True):
+        if size_of[arm] != size:
+            raise StateError(
+                f"the search was begun on other data (arm {arm!r} had {size:,} rewards and has "
+                f"{size_of[arm]:,}): name the data as it was then, or begin a new search."
+            )
+
+
+def _drive(search: Search, source: Source, how: RunOptions) -> Result:
+    """Drive the search until it is done or interrupted."""
+    session = how.session(search, source)
+    if source.asynchronous and _in_event_loop():
+        raise ParameterError(
+            "find with a coroutine function inside a running event loop: "
+            "write  await oddarm.find_async(…)  instead."
+        )
+    with session.interrupts.watched():
+        try:
+            with session:
+                if source.asynchronous:
+                    asyncio.run(as_coroutines(session))
+                elif how.executor is not None:
+                    on_executor(session, how.executor)
+                else:
+                    one_by_one(session)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            pass  # what is known so far is the result
+        return search.result()
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

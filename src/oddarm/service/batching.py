@@ -1,0 +1,216 @@
+"""The studies that a service has open, and how requests take turns on them.
+
+Requests for one study that come while another is being written wait together and then share one
+transaction: one wait for the disk, whatever their number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
+from oddarm.search import Search
+from oddarm.service.view import view_json
+from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store.catalog import create_in, list_in
+from oddarm.store.database.base import Database
+
+__all__ = ["Studies"]
+
+MOST_OPEN = 32
+"""Studies kept in memory; any other is opened when it is next asked for."""
+MOST_GATHERING = 0.005
+"""Seconds that a request may wait for others, to share a transaction with them."""
+MOST_WAITING = 25.0
+"""Seconds that a request may wait for the database, whatever that does."""
+
+T = TypeVar("T")
+Action = Callable[[Batch], Any]
+
+
+class Studies:
+    """All studies of one database, for use from an event loop."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
+        self._writers: OrderedDict[str, _Writer] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[_Writer]] = {}
+
+    async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run what may block in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    async def infos(self) -> list[StudyInfo]:
+        """Return what is known of every study."""
+        return await _in_time(self.thread(list_in, self._database))
+
+    async def create(self, name: str, arms: Any, options: dict[str, Any]) -> StudyInfo:
+        """Make a study."""
+
+        def make() -> StudyInfo:
+            expired_reward = options.pop("expired_reward", None)
+            search = Search(arms, **options)
+            return create_in(self._database, name, search, expired_reward=expired_reward).info()
+
+        return await _in_time(self.thread(make))
+
+    async def read(self, name: str, call: Callable[[Study], T]) -> T:
+        """Return what `call` makes of a study, in a thread."""
+
+        async def once(writer: _Writer) -> T:
+            return await self.thread(call, writer.study)
+
+        found: T = await self._on(name, once)
+        return found
+
+    async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
+        """Return what `action` makes of a batch, once that is on disk."""
+        return await self._on(name, lambda writer: writer.submit(action, asks))
+
+    async def view(self, name: str) -> bytes:
+        """Return the study as a page draws it."""
+        found: bytes = await self._on(name, _Writer.view)
+        return found
+
+    async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+        return await _in_time(self._use(name, use))
+
+    async def _use(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+        known, opening = self._writers.get(name), self._opening.get(name)
+        try:
+            if known is not None:
+                self._writers.move_to_end(name)
+                return await use(known)
+            if opening is not None:
+                return await use(await asyncio.shield(opening))
+        except UnknownStudyError:  # deleted by another process, and perhaps made anew
+            self._writers.pop(name, None)
+        opening = self._opening[name] = asyncio.create_task(self._open(name))
+        opening.add_done_callback(lambda _: self._opening.pop(name, None))
+        return await use(await asyncio.shield(opening))  # who gives up leaves it to the others
+
+    async def _open(self, name: str) -> _Writer:
+        """Read a study from the database; a long one takes seconds, and many may wait for it."""
+        try:
+            study = await self.thread(Study, self._database, name)
+        except UnknownStudyError:  # its own sentence says where the database is
+            raise UnknownStudyError(
+                f"study {name!r} is not there, or was deleted: create it, or list what is there."
+            ) from None
+        writer = self._writers.setdefault(name, _Writer(study, self.thread))
+        if len(self._writers) > MOST_OPEN:
+            self._writers.popitem(last=False)
+        return writer
+
+    def close(self) -> None:
+        """Finish what was begun and let go of the database."""
+        self._threads.shutdown()
+        self._database.close()
+
+
+async def _in_time(work: Awaitable[T]) -> T:
+    """Return what some work returns, unless that takes too long; the database may yet do it."""
+    try:
+        async with asyncio.timeout(MOST_WAITING):
+            return await work
+    except TimeoutError:
+        words = f"the database has not done this for {MOST_WAITING:g} s: try again."
+        raise StoreBusyError(words, words) from None
+
+
+class _Writer:
+    """Runs the actions on one study, those that have gathered in one transaction."""
+
+    def __init__(self, study: Study, thread: Callable[..., Any]) -> None:
+        self.study = study
+        self._thread = thread
+        self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
+        self._task: asyncio.Task[None] | None = None
+        self._viewing = asyncio.Lock()
+        self._viewed: tuple[StudyInfo, bytes] | None = None
+        self._viewed_at = -math.inf
+        self._expected = 0  # requests to wait for before the next transaction
+        self._gathered = asyncio.Event()
+        self._last = (0, 0.0)  # requests of the last transaction, and how long it took
+
+    async def submit(self, action: Action, asks: bool) -> Any:
+        """Return what the action returned, once it is on disk."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((asks, action, future))
+        if self._task is None:
+            self._task = asyncio.create_task(self._drain())
+        if len(self._waiting) >= self._expected:
+            self._gathered.set()
+        return await future
+
+    async def view(self) -> bytes:
+        """Return the study as a page draws it; whoever waits while that is made is given the same.
+
+        It is made anew only if the study has changed.
+        """
+        asked = time.monotonic()
+        async with self._viewing:
+            if self._viewed_at < asked:
+                now = time.monotonic()
+                self._viewed = await self._thread(_look, self.study, self._viewed)
+                self._viewed_at = now
+            assert self._viewed is not None
+            return self._viewed[1]
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            await self._gather()
+            batch = sorted(self._waiting, key=lambda entry: entry[0])  # tells before asks
+            self._waiting = []
+            began = time.perf_counter()
+            try:
+                outcomes = await self._thread(self._run, [action for _, action, _ in batch])
+            except Exception as error:  # each who waits is told
+                outcomes = [error] * len(batch)
+            self._last = len(batch), time.perf_counter() - began
+            for (_, _, future), outcome in zip(batch, outcomes, strict=True):
+                if future.done():
+                    continue
+                if isinstance(outcome, Exception):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+        self._task = None
+
+    async def _gather(self) -> None:
+        """Let those come who came together the last time, if that is quicker than the disk."""
+        self._expected, seconds = self._last
+        if len(self._waiting) >= self._expected:
+            return
+        self._gathered.clear()
+        timer = asyncio.get_running_loop().call_later(
+            min(seconds / 2, MOST_GATHERING), self._gathered.set
+        )
+        await self._gathered.wait()
+        timer.cancel()
+
+    def _run(self, actions: list[Action]) -> list[Any]:
+        """Return what each action returned, or the error by which it was refused."""
+        outcomes: list[Any] = []
+        with self.study.batch() as batch:
+            for action in actions:
+                try:
+                    outcomes.append(action(batch))
+                except OddarmError as refused:
+                    outcomes.append(refused)
+        return outcomes
+
+
+def _look(study: Study, known: tuple[StudyInfo, bytes] | None) -> tuple[StudyInfo, bytes]:
+    """Return a study's row and view, the known ones if it has not changed."""
+    info = study.info()
+    if known is not None and known[0] == info:
+        return known
+    return info, view_json(info, study.search()).encode()

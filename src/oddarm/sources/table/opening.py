@@ -1,0 +1,110 @@
+"""Opening a table of any kind: a file, a frame, a DuckDB file or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from oddarm._checks import whole_number
+from oddarm._postgres_url import is_postgres
+from oddarm.errors import ParameterError, SourceError
+from oddarm.rewards import Rewards
+from oddarm.sources.table.duckdb import open_database, open_file, open_frame
+from oddarm.sources.table.files import DATABASES, check_file, reader_of
+from oddarm.sources.table.frames import as_arrow
+from oddarm.sources.table.postgres import open_postgres
+from oddarm.sources.table.rows import Pick, ShuffledRows
+from oddarm.sources.table.source import TableSource
+
+__all__ = ["open_table"]
+
+
+def open_table(
+    data: Any,
+    arm: str | Sequence[str],
+    reward: str,
+    *,
+    where: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    rewards: str | Sequence[float] | Rewards | None = None,
+    bad_rows: Literal["error", "skip"] = "error",
+    encoding: str | None = None,
+    replace: bool = False,
+    seed: int = 0,
+) -> TableSource:
+    """Open a table as a source, its rows in a random order per arm.
+
+    Args:
+        data: A path to a CSV, TSV, Parquet, JSON lines or DuckDB file (text may be .gz); a frame of
+            pandas, polars or pyarrow; or a postgresql:// URL.
+        arm: The column that names the arm, or several columns; then names are tuples.
+        reward: The column of the reward, or an SQL expression such as "delay > 15".
+        where: An SQL condition on the rows.
+        table: The table of a DuckDB file or PostgreSQL database, in a schema as schema.table.
+        query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
+        rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
+            the range of the rewards in the table.
+        bad_rows: "error" for an error that names the first row whose arm or reward is missing or
+            whose reward is no finite number; "skip" to leave such rows out and count them.
+        encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
+        replace: Draw with replacement, endlessly; otherwise each row comes once.
+        seed: Decides the random order.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> hosts = pa.table({"host": list("abc") * 4, "slow": [0, 0, 1] * 4})
+        >>> with open_table(hosts, arm="host", reward="slow") as source:
+        ...     source.arms, source.rewards.pools, source.draw("c", 3)
+        (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
+    """
+    if bad_rows not in ("error", "skip"):
+        raise ParameterError(f"bad_rows == {bad_rows!r}, must be 'error' or 'skip'.")
+    columns = (arm,) if isinstance(arm, str) else tuple(arm)
+    if not columns:
+        raise ParameterError("arm names no column, must name one or more.")
+    if "" in columns or len(set(columns)) < len(columns):
+        raise ParameterError(
+            f"arm == {arm!r}, must name columns, each once: drop what is too many."
+        )
+    seed = whole_number("seed", seed, least=0)
+    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
+    rows = _rows(data, pick, encoding)
+    try:
+        return TableSource(rows, rewards, replace=replace, seed=seed)
+    except BaseException:
+        rows.close()
+        raise
+
+
+def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
+    if pick.table is not None and pick.query is not None:
+        raise ParameterError("table and query, must be one of them: drop the other.")
+    address = data if isinstance(data, str) and ("://" in data or is_postgres(data)) else None
+    if encoding is not None and (address or not isinstance(data, str | os.PathLike)):
+        raise ParameterError("encoding with data that is not a CSV or TSV file: drop it.")
+    if address is not None:
+        if not is_postgres(address):
+            scheme = address.split("://")[0]
+            raise SourceError(
+                f"data is a {scheme}:// address, must be a file or a postgresql:// URL: "
+                "fetch or export it to a file first."
+            )
+        return open_postgres(address, pick)
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    reader = None if path is None else reader_of(path)
+    if path is not None and reader in DATABASES:
+        check_file(path, reader, encoding)
+        return open_database(path, pick)
+    if pick.table is not None or pick.query is not None:
+        given = "table" if pick.query is None else "query"
+        raise ParameterError(
+            f"{given} with data that is neither a DuckDB file nor a postgresql:// URL: "
+            "drop it, and choose rows with where."
+        )
+    if path is None or reader is None:
+        return open_frame(as_arrow(data), pick)
+    check_file(path, reader, encoding)
+    return open_file(path, reader, pick, encoding)

@@ -1,0 +1,239 @@
+"""Tables and queries of a PostgreSQL database, shuffled by the server into a temporary table.
+
+It takes the right to SELECT the data and to make temporary tables in the database. The data is read
+in one read-only transaction, and only the rows that a search asks for leave the server. SQL of the
+user runs in that transaction alone, each time as a part of one statement: by the extended protocol
+of PostgreSQL, which takes no second one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from oddarm._postgres_url import PostgresURL
+from oddarm.errors import MissingExtraError, ParameterError, SourceError
+from oddarm.sources.table.rows import Floats, Pick, ShuffledRows, identifier, refuse_query, sentence
+
+__all__ = ["PostgresRows", "open_postgres"]
+
+_NUMBERS = ("bool", "int2", "int4", "int8", "float4", "float8", "numeric")
+_SECONDS_TO_CONNECT = 10
+_MOST_SHOWN = 300  # characters of a bad row
+
+
+class PostgresRows(ShuffledRows):
+    """Rows that PostgreSQL has put in a random order.
+
+    Args:
+        name: What the table is called in messages.
+        pick: What to take from it.
+        connection: A connection of its own, that commits by itself.
+        data: The data as SQL, to stand after FROM.
+    """
+
+    def __init__(self, name: str, pick: Pick, connection: Any, data: str) -> None:
+        super().__init__(name, pick)
+        self._psycopg = import_module("psycopg")
+        self._connection = connection
+        self._data = data
+        try:
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, arm: int, first: int, count: int) -> Floats:
+        """Return a range of an arm's rewards, by the index of the temporary table."""
+        query = (
+            "SELECT reward FROM pg_temp.oddarm_rows "
+            "WHERE arm = %s AND position >= %s AND position < %s ORDER BY position"
+        )
+        try:
+            cursor = self._connection.execute(query, (arm, first, first + count), binary=True)
+            return np.fromiter((row[0] for row in cursor), dtype=np.float64, count=count)
+        except self._psycopg.Error as error:
+            raise SourceError(
+                f"the connection to {self.name} failed ({sentence(error)}): open the table again."
+            ) from None
+
+    def digest(self) -> str:
+        """Return the hashes of all rewards and their places, combined."""
+        [(combined,)] = self._sql(
+            "SELECT sum(hashint8extended(position, hashfloat8extended(reward, arm))) "
+            "FROM pg_temp.oddarm_rows"
+        )
+        return str(combined)
+
+    def close(self) -> None:
+        """Close the connection; the server then drops the temporary table."""
+        self._connection.close()
+
+    def _make(self) -> None:
+        """Read the data and fill the temporary table."""
+        self._sql(
+            "CREATE TEMP TABLE oddarm_rows "
+            "(arm integer NOT NULL, position bigint NOT NULL, reward double precision NOT NULL)"
+        )
+        with self._connection.transaction():
+            # One snapshot for all that follows; nothing but temporary tables can be written, and
+            # no statement can change that once the first query has run.
+            self._sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            self._sql("SELECT 1")
+            picked, good = self._picked()
+            self._refuse_bad_rows(picked, good)
+            self._group(picked, good)
+            self._shuffle(picked, good)
+        self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
+        self._sql("ANALYZE pg_temp.oddarm_rows")
+
+    def _picked(self) -> tuple[str, str]:
+        """Return the rows picked and the condition that they are good, as SQL."""
+        reward, number = self._reward()
+        arms = ", ".join(
+            f"{identifier(column)} AS {key}"
+            for column, key in zip(self.pick.arm, self.pick.keys, strict=True)
+        )
+        picked = (
+            f"(SELECT {arms}, {reward} AS raw, {number} AS reward, data AS whole "
+            f"FROM {self._data} WHERE {self.pick.condition}) AS picked"
+        )
+        present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
+        good = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
+        return picked, good
+
+    def _reward(self) -> tuple[str, str]:
+        """Return the reward as SQL: as it is and as a number."""
+        error = self._psycopg.Error
+        if self.pick.query is not None:
+            try:
+                self._check_statement(self.pick.query)
+            except error as reason:
+                refuse_query(self.pick.query, reason)
+        described = self._sql(f"SELECT * FROM {self._data} LIMIT 0").description
+        columns = [column.name for column in described]
+        self._check_columns(columns)
+        if self.pick.where:
+            try:
+                self._check_expression(self.pick.where)
+                self._execute(f"SELECT 1 FROM {self._data} WHERE {self.pick.condition} LIMIT 0")
+            except error as reason:
+                self._refuse_where(columns, reason)
+        reward = self.pick.expression(columns)
+        try:
+            if self.pick.reward not in columns:
+                self._check_expression(self.pick.reward)
+            cursor = self._execute(f"SELECT {reward} FROM {self._data} LIMIT 0")
+        except error as reason:
+            self._refuse_reward(columns, reason)
+        known = self._connection.adapters.types.get(cursor.description[0].type_code)
+        kind = known.name if known else "unknown"
+        if kind not in _NUMBERS:
+            self._refuse_type(kind, 'turn it into a number in SQL, as in reward="score::float8"')
+        return reward, f"{reward}{'::int' if kind == 'bool' else ''}::float8"
+
+    def _refuse_bad_rows(self, picked: str, good: str) -> None:
+        """Count bad rows; show the first unless they are to be skipped."""
+        [(self.skipped,)] = self._sql(f"SELECT count(*) FROM {picked} WHERE NOT {good}")
+        if self.pick.skip or not self.skipped:
+            return
+        [(*arms, raw, row)] = self._sql(
+            f"SELECT {', '.join(self.pick.keys)}, raw, to_json(whole) FROM {picked} "
+            f"WHERE NOT {good} LIMIT 1"
+        )
+        shown = ", ".join(f"{column} = {value!r}" for column, value in row.items())
+        self._refuse_row(f"row ({shown[:_MOST_SHOWN]})", arms, raw)
+
+    def _group(self, picked: str, good: str) -> None:
+        """Count the rows of each arm."""
+        keys = ", ".join(self.pick.keys)
+        self._keep_groups(
+            self._sql(
+                f"SELECT {keys}, count(*), min(reward), max(reward), bool_and(reward IN (0, 1)) "
+                f"FROM {picked} WHERE {good} GROUP BY {keys} ORDER BY {keys}"
+            ).fetchall()
+        )
+
+    def _shuffle(self, picked: str, good: str) -> None:
+        """Number the rows of each arm in a random order."""
+        keys = ", ".join(self.pick.keys)
+        # The same rows in the same order get the same random numbers, so rows come in one order.
+        self._sql("SET LOCAL max_parallel_workers_per_gather = 0")
+        self._sql("SET LOCAL synchronize_seqscans = off")
+        fraction = np.random.default_rng(self.pick.seed).uniform(-1, 1)
+        self._sql(f"SELECT setseed({fraction!r})")
+        self._sql(
+            f"INSERT INTO pg_temp.oddarm_rows "
+            f"SELECT dense_rank() OVER (ORDER BY {keys}) - 1, "
+            f"row_number() OVER (PARTITION BY {keys} ORDER BY key) - 1, reward "
+            f"FROM (SELECT {keys}, reward, random() AS key FROM {picked} WHERE {good} OFFSET 0) "
+            "AS drawn"
+        )
+
+    def _check_expression(self, sql: str) -> None:
+        """Raise an error of psycopg's unless this is one expression, closed in itself.
+
+        Standing alone, it closes no parenthesis that it has not opened; in parentheses, it is no
+        more than an expression.
+        """
+        self._check_statement(f"SELECT {sql}\nFROM {self._data}")
+        self._check_statement(f"SELECT ({sql}\n) FROM {self._data}")
+
+    def _check_statement(self, sql: str) -> None:
+        """Raise an error of psycopg's unless this is one statement on data; it is not run."""
+        self._execute(f"PREPARE oddarm_check AS {sql}")
+        self._execute("DEALLOCATE oddarm_check")
+
+    def _execute(self, query: str) -> Any:
+        """Return a cursor of one statement; the server refuses more, as it is prepared."""
+        return self._connection.execute(query, prepare=True)
+
+    def _sql(self, query: str) -> Any:
+        """Return a cursor of a query; what the server refuses is an error of ours."""
+        errors = self._psycopg.errors
+        try:
+            return self._execute(query)
+        except errors.InsufficientPrivilege as error:
+            reason, remedy = error, "GRANT SELECT on the data and TEMP on the database to the user"
+        except errors.ReadOnlySqlTransaction as error:
+            reason, remedy = error, "the data is only read, and a standby has no temporary tables"
+        except self._psycopg.Error as error:
+            reason, remedy = error, "check the names and the SQL that were given"
+        raise SourceError(f"{self.name} cannot be read ({sentence(reason)}): {remedy}.") from None
+
+
+def open_postgres(url: str, pick: Pick) -> PostgresRows:
+    """Return the shuffled rows of a table or query of a PostgreSQL database."""
+    try:
+        psycopg: Any = import_module("psycopg")
+    except ImportError:
+        raise MissingExtraError("psycopg", "postgres", "sampling a PostgreSQL table") from None
+    address = PostgresURL.parse(url)
+    try:
+        options = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise ParameterError(
+            f"{address.shown} has options that PostgreSQL does not know "
+            f"({sentence(address.reason(error))}): check what is behind the question mark."
+        ) from None
+    options.setdefault("connect_timeout", _SECONDS_TO_CONNECT)
+    # Not the URL: it may hold a password.
+    database = f"database {options.get('dbname', 'by default')!r}"
+    if pick.query is not None:
+        data = f"({pick.query.strip().rstrip(';')}\n) AS data"
+        name = f"the query on {database}"
+    elif pick.table is not None:
+        data = f"{'.'.join(map(identifier, pick.table.split('.')))} AS data"
+        name = f"table {pick.table!r} of {database}"
+    else:
+        raise ParameterError(f"{database} with neither table nor query: pass one of them.")
+    try:
+        connection = psycopg.connect(**options, autocommit=True)
+    except psycopg.Error as error:
+        raise SourceError(
+            f"{database} cannot be reached ({sentence(address.reason(error))}): "
+            "check the URL, the password, and that the server is running."
+        ) from None
+    return PostgresRows(name, pick, connection, data)

@@ -1,0 +1,206 @@
+"""A table as a source: its rows are the rewards, each at most once, in random order per arm."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace as replaced
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from oddarm._checks import whole_number
+from oddarm.errors import ParameterError, SourceError
+from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
+from oddarm.sources.base import Job, Source, position
+from oddarm.sources.fingerprint import Fingerprint
+from oddarm.sources.simulated import streams, uniforms
+from oddarm.sources.table.rows import Floats, ShuffledRows
+
+__all__ = ["TableSource"]
+
+# Rows are read ahead, a few thousand of each arm and a few million in all, so that draws of one
+# row at a time cost no query each.
+_AHEAD = 4096
+_AHEAD_IN_ALL = 1 << 22
+
+
+class TableSource(Source):
+    """The rows of a table, as `oddarm.open_table` opens it.
+
+    Args:
+        rows: The rows in a random order per arm.
+        rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
+            the range of the rewards in the table.
+        replace: Draw with replacement, endlessly; otherwise each row comes once, and the arms are
+            finite pools.
+        seed: Decides the draws with replacement.
+
+    Attributes:
+        note: What was assumed about the rewards, in words; empty if nothing was.
+    """
+
+    local: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        rows: ShuffledRows,
+        rewards: str | Sequence[float] | Rewards | None = None,
+        *,
+        replace: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.table: ShuffledRows | None = rows
+        self.name = rows.name
+        self.replace = replace
+        self.seed = seed
+        self.skipped = rows.skipped
+        self.note = ""
+        self._arms = list(rows.arms)
+        self._sizes = list(rows.sizes)
+        self._rewards = self._model(rows, rewards)
+        self._index = dict(zip(self._arms, range(len(self._arms)), strict=True))
+        self._block = min(max(_AHEAD_IN_ALL // len(self._arms), 64), _AHEAD)
+        self._drawn = [0] * len(self._arms)
+        self._ahead: dict[int, Floats] = {}
+        self._starts, self._increments = streams(seed, len(self._arms))
+        self._seen = [0] * len(self._arms)
+        self._fingerprint: Fingerprint | None = None
+
+    @property
+    def arms(self) -> list[Hashable]:
+        """The values of the arm column; tuples if there are several columns."""
+        return self._arms
+
+    @property
+    def rewards(self) -> Rewards:
+        """What a reward may be; finite pools unless rows are drawn with replacement."""
+        return self._rewards
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are to draw."""
+        return sum(self._sizes)
+
+    def draw(self, arm: Any, count: int = 1) -> Floats:
+        """Return the next `count` rewards of an arm; fewer only if it has no more rows."""
+        index = position(self._index, arm)
+        count = whole_number("count", count, least=0)
+        return self._again(index, count) if self.replace else self._next(index, count)
+
+    def job(self, arm: Any, count: int = 1) -> Job:
+        """Return the next rewards of an arm, read now, so that no row is read twice."""
+        return partial(np.array, self.draw(arm, count))
+
+    def seek(self, arm: Any, drawn: int) -> None:
+        """Let the next reward be number `drawn` of the arm's order."""
+        index = position(self._index, arm)
+        drawn = whole_number("drawn", drawn, least=0)
+        if self.replace:
+            self._drawn[index] = self._seen[index] = 0
+            self._again(index, drawn)
+        else:
+            self._ahead.pop(index, None)
+            self._drawn[index] = min(drawn, self._sizes[index])
+
+    def fingerprint(self) -> Fingerprint:
+        """Return what was taken from the table, how, and what tells its rows from others.
+
+        The name and the time of a file do not count: its rows do, in the order of the draws.
+        """
+        if self._fingerprint is None:
+            self._fingerprint = {
+                **self._open().fingerprint(),
+                "rewards": replaced(self._rewards, pools=None).to_dict(),
+                "replace": self.replace,
+            }
+        return self._fingerprint
+
+    def close(self) -> None:
+        """Let go of files and connections; nothing can be drawn afterwards."""
+        if self.table is not None:
+            self.table.close()
+            self.table = None
+
+    def __repr__(self) -> str:
+        return f"<TableSource {self.name}: {self.rows:,} rows of {len(self._arms):,} arms>"
+
+    def _next(self, arm: int, count: int) -> Floats:
+        """Return the next rows in the order that the table was put in."""
+        count = min(count, self._sizes[arm] - self._drawn[arm])
+        ahead = self._ahead.pop(arm, np.empty(0))
+        if len(ahead) < count:
+            ahead = self._read_on(arm, self._drawn[arm], ahead, count)
+        self._drawn[arm] += count
+        if count < len(ahead):
+            self._ahead[arm] = ahead[count:].copy()  # no view: it would keep what was drawn
+        return ahead[:count]
+
+    def _again(self, arm: int, count: int) -> Floats:
+        """Return rows drawn with replacement, reading only rows that come up for the first time.
+
+        A number below those seen picks one of them again; any other number is a row not seen yet,
+        and which one it is does not matter, since the order of the table is random.
+        """
+        u = uniforms(self._starts[arm], self._increments[arm], self._drawn[arm], count)
+        numbers = (u * self._sizes[arm]).astype(np.int64).tolist()
+        seen = self._seen[arm]
+        for i, number in enumerate(numbers):
+            if number >= seen:
+                numbers[i] = seen
+                seen += 1
+        known = self._ahead.get(arm, np.empty(0))
+        if len(known) < seen:
+            known = self._ahead[arm] = self._read_on(arm, 0, known, max(seen, 2 * len(known)))
+        self._drawn[arm] += count
+        self._seen[arm] = seen
+        return known[np.array(numbers, dtype=np.int64)]
+
+    def _read_on(self, arm: int, first: int, known: Floats, count: int) -> Floats:
+        """Return the rows from `first` on, `count` of them or a block more than are known."""
+        start = first + len(known)
+        end = min(max(first + count, start + self._block), self._sizes[arm])
+        return np.concatenate([known, self._open().read(arm, start, end - start)])
+
+    def _open(self) -> ShuffledRows:
+        if self.table is None:
+            raise SourceError(f"{self.name} is closed: open it again with oddarm.open_table.")
+        return self.table
+
+    def _model(
+        self, rows: ShuffledRows, rewards: str | Sequence[float] | Rewards | None
+    ) -> Rewards:
+        model = self._inferred(rows) if rewards is None else as_rewards(rewards)
+        if isinstance(model, Bernoulli) and not rows.zero_one:
+            raise SourceError(
+                f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be 0 or 1 for "
+                "Bernoulli rewards: leave rewards out, or declare their range (low, high)."
+            )
+        if rows.low < model.low or rows.high > model.high:
+            raise SourceError(
+                f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be in "
+                f"[{model.low:g}, {model.high:g}] as declared: declare their range (low, high), "
+                "or leave out the rows beyond it."
+            )
+        if self.replace:
+            return replaced(model, pools=None)
+        if isinstance(model, SubGaussian):
+            raise ParameterError(
+                "sub-Gaussian rewards of a table, whose rewards have a range: leave rewards out, "
+                "declare the range (low, high), or draw with replace=True."
+            )
+        return replaced(model, pools=tuple(rows.sizes))
+
+    def _inferred(self, rows: ShuffledRows) -> Rewards:
+        if rows.zero_one:
+            return Bernoulli()
+        if rows.low == rows.high:
+            raise SourceError(
+                f"every reward of {rows.name} is {rows.low:g}, so no arm can differ: "
+                "name another column as the reward."
+            )
+        self.note = (
+            f"Rewards range from {rows.low:g} to {rows.high:g}, "
+            "the least and the greatest of the table."
+        )
+        return Bounded(minimum=rows.low, maximum=rows.high)

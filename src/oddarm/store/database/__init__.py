@@ -1,0 +1,1 @@
+"""The databases that studies live in: what both must do, SQLite, PostgreSQL, and the tables."""

@@ -1,0 +1,392 @@
+"""The search of a study in memory, at some point of the log of its events.
+
+The log holds every ask, every batch of tells, every pull that expired or was given up and every arm
+set aside, in order. The search and the pulls that are out are functions of these, so a snapshot and
+the log after it give both, in every process.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from oddarm._version import __version__
+from oddarm.errors import StateError, UnknownStudyError
+from oddarm.search import Search
+from oddarm.state import OrNone, Real, Whole, mapping, parse
+from oddarm.store.clock import Clock
+from oddarm.store.database.base import Connection, reading
+from oddarm.store.draws import Draws
+from oddarm.store.legacy import read_legacy
+from oddarm.store.log import arms_of, dumps, loads, tell_all
+from oddarm.strategies import Strategy
+
+__all__ = ["Replica"]
+
+LOG = logging.getLogger("oddarm.store")
+
+FORMAT = "oddarm.study"
+FORMAT_VERSION = 1
+
+SNAPSHOT_AFTER = 1000
+"""Events between two snapshots, if they are quick to replay."""
+SNAPSHOT_SECONDS = 0.5
+"""Seconds of work between two snapshots: to plan for thousands of arms takes a while."""
+
+
+class Replica:
+    """A copy of the search and of the pulls that are out, brought up to date before each use.
+
+    Args:
+        study: The study's number in the database.
+        name: Its name.
+        strategy: Its strategy, if that is one of the user's own.
+        clock: Tells the time.
+
+    Attributes:
+        revision: How many events it has seen.
+        index: The position of each arm, by name.
+        draws: The pulls that were handed out and are not counted yet.
+        expired_reward: What a pull counts as when its lease ends; None if it is handed out again.
+        again: How many pulls were handed out again.
+        given_up: How many pulls were given up.
+        expired: How many pulls expired and count as `expired_reward`.
+    """
+
+    def __init__(self, study: int, name: str, strategy: Strategy | None, clock: Clock) -> None:
+        self.study = study
+        self.name = name
+        self.clock = clock
+        self.revision = 0
+        self.index: dict[Any, int] = {}
+        self._strategy = strategy
+        self._search: Search | None = None
+        self._due = False  # whether a snapshot is, however short the log after the last one
+        self._done = (
+            False  # whether the last snapshot, or one that is due, is of a search at its end
+        )
+        self._events = 0  # since the last snapshot
+        self._seconds = 0.0  # that the search took for them
+        self._forget()
+
+    def _forget(self) -> None:
+        self.draws = Draws(f"{self.study & 0xFFFFFF:06x}")
+        self.expired_reward: float | None = None
+        self.again = 0
+        self.given_up = 0
+        self.expired = 0
+        self._empty: set[int | None] = set()  # limits of asks that gave nothing, until a change
+
+    @property
+    def search(self) -> Search:
+        """The search as last read."""
+        assert self._search is not None
+        return self._search
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a search in memory."""
+        return self._search is not None
+
+    @property
+    def supposes(self) -> list[str]:
+        """What became of the pulls that were not told in time, and what the promise supposes."""
+        found = []
+        if self.again:
+            late = "1 pull was" if self.again == 1 else f"{self.again:,} pulls were"
+            found.append(
+                f"{late} not told in time and drawn again; that supposes that being late does not "
+                "depend on the reward."
+            )
+        if self.expired:
+            late = "1 pull was" if self.expired == 1 else f"{self.expired:,} pulls were"
+            found.append(f"{late} not told in time and counted as {self.expired_reward:g}.")
+        if self.given_up:
+            lost = "1 pull was" if self.given_up == 1 else f"{self.given_up:,} pulls were"
+            found.append(
+                f"{lost} given up; that supposes that losing a pull does not depend on the reward."
+            )
+        return found
+
+    def undo(self) -> None:
+        """Take note that a transaction was rolled back: all is read anew."""
+        self._search = None
+
+    def pulls_of(self, connection: Connection, ask: int) -> int:
+        """Return how many new pulls an ask handed out; 0 if there was no such ask."""
+        row = connection.execute(
+            "SELECT body FROM oddarm_events WHERE study = ? AND seq = ? AND kind = 'ask'",
+            (self.study, ask),
+        ).fetchone()
+        return 0 if row is None else len(loads(row[0])["arms"])
+
+    def gone(self) -> UnknownStudyError:
+        """Return the error that says that the study was deleted."""
+        return UnknownStudyError(f"study {self.name!r} was deleted: create it anew.")
+
+    def catch_up(self, connection: Connection, lock: str = "") -> bool:
+        """Bring the search to the end of the log; return whether the study is paused.
+
+        Args:
+            connection: A connection in a transaction.
+            lock: What a SELECT ends with that holds the study until the transaction ends.
+        """
+        row = connection.execute(
+            "SELECT revision, paused, pulls, verdict FROM oddarm_studies WHERE id = ?" + lock,
+            (self.study,),
+        ).fetchone()
+        if row is None:
+            raise self.gone()
+        revision, paused, pulls, verdict = int(row[0]), bool(row[1]), int(row[2]), row[3]
+        if self._search is None or revision != self.revision:
+            try:
+                with reading(f"study {self.name!r}"):
+                    self._replay(connection, revision)
+                self._check(pulls, verdict)
+            except BaseException:
+                self._search = None
+                raise
+        return paused
+
+    def append(self, connection: Connection, kind: str, body: Any, now: float) -> int:
+        """Write an event to the log, which `apply` then carries out; return its number."""
+        self.revision += 1
+        connection.execute(
+            "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
+            (self.study, self.revision, now, kind, dumps(body)),
+        )
+        return self.revision
+
+    def may_ask(self, limit: int | None) -> bool:
+        """Return whether the search may have more to ask for than when it was last asked.
+
+        Nothing has changed since an ask that gave nothing, so one for no more gives nothing too.
+        """
+        if limit is None:
+            return None not in self._empty
+        return not any(empty is not None and limit <= empty for empty in self._empty)
+
+    def ask(self, limit: int | None) -> list[int]:
+        """Ask the search; return the arms that the budget and finite pools leave room for."""
+        began = time.perf_counter()
+        search = self.search
+        arms: list[int] = search.ask_indices(limit).tolist()
+        if search.max_pulls is not None:
+            room = max(search.max_pulls - search.pulls - self.draws.outstanding, 0)
+            search.give_back([search.names[arm] for arm in arms[room:]])
+            arms = arms[:room]
+        pools = search.tally.pools
+        if pools is not None:
+            left: dict[int, int] = {}
+            taken = []
+            for arm in arms:
+                if arm not in left:
+                    left[arm] = int(pools[arm] - search.tally.counts[arm]) - self.draws.of_arm(arm)
+                left[arm] -= 1
+                if left[arm] >= 0:
+                    taken.append(arm)
+            arms = taken
+        if arms:
+            self._empty.clear()
+        else:
+            self._empty.add(limit)
+        self._note(began)
+        return arms
+
+    def grant(self, ask: int, body: Any) -> list[str]:
+        """Hand out the pulls of an ask as its event says; return their ids.
+
+        The body has the limit that the search was asked for (0: it was not asked), the arms of the
+        new pulls, the pulls that are handed out again, and when and for how long they are leased.
+        """
+        again, lease, expires = body.get("again", []), body["lease"], body["expires"]
+        out = [*self.draws.named(again), *self.draws.grant(ask, body["arms"])]
+        left = min(expires - self.clock.wall(), lease)
+        self.draws.lease(out, expires, lease, self.clock.steady() + left)
+        self.again += len(out) - len(body["arms"])
+        return [draw.id for draw in out]
+
+    def apply(self, kind: str, body: Any) -> None:
+        """Carry out an event other than an ask.
+
+        The body of a batch of tells, or of pulls that expired and count as `expired_reward`, is a
+        list of `Told`. Pulls given up are listed. An arm set aside has its reason.
+        """
+        began = time.perf_counter()
+        search, draws = self.search, self.draws
+        self._empty.clear()
+        if kind == "aside":
+            search.set_aside(search.names[body["arm"]], body["reason"])
+            draws.drop(body["arm"])
+            self._note(began)
+            return
+        arms: list[int] = []
+        rewards: list[float] = []
+        if kind == "give-up":
+            lost = draws.named(body["pulls"])
+            if not search.done:
+                self.given_up += sum(draw.arm not in draws.dropped for draw in lost)
+            for draw in lost:
+                counted = draws.give_up(draw)
+                arms += [draw.arm] * len(counted)
+                rewards += counted
+            search.give_back([search.names[draw.arm] for draw in lost])
+        else:
+            if kind == "expired":
+                self.expired += sum(len(rewards) for _, rewards, _ in body)
+            for told in body:
+                if isinstance(told[2], str):  # told without a pull: data, which counts at once
+                    arms += arms_of(told)
+                    rewards += told[1]
+                    continue
+                for draw, reward in zip(draws.named(told[2]), told[1], strict=True):
+                    counted = draws.tell(draw, reward)
+                    arms += [draw.arm] * len(counted)
+                    rewards += counted
+        tell_all(search, arms, rewards)
+        self._note(began)
+
+    def _note(self, began: float) -> None:
+        self._events += 1
+        self._seconds += time.perf_counter() - began
+
+    def save(self, connection: Connection) -> None:
+        """Write how far the study is, with a snapshot if the last one is long ago."""
+        search = self.search
+        connection.execute(
+            "UPDATE oddarm_studies SET revision = ?, pulls = ?, waiting = ?, verdict = ? "
+            "WHERE id = ?",
+            (self.revision, search.pulls, self.draws.waiting, search.verdict, self.study),
+        )
+        if search.done and not self._done:  # others must come to the same verdict
+            self._done = self._due = True
+        if self._due or self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS:
+            connection.execute(
+                "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
+                (self.revision, dumps(self.to_dict()), self.study),
+            )
+            self._events, self._seconds, self._due = 0, 0.0, False
+
+    def begin(self, search: Search, expired_reward: float | None) -> None:
+        """Take over the search of a new study."""
+        self._search = search
+        self.expired_reward = expired_reward
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole state as JSON values."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "oddarm": __version__,
+            "search": self.search.to_dict(),
+            "draws": self.draws.to_rows(),
+            "expired_reward": self.expired_reward,
+            "again": self.again,
+            "given_up": self.given_up,
+            "expired": self.expired,
+        }
+
+    def _restore(self, connection: Connection, revision: int) -> None:
+        """Read the snapshot."""
+        self._forget()
+        rows: Any  # which `Draws.restore` checks
+        at, text = connection.execute(
+            "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
+        ).fetchone()
+        state = mapping(parse(text), "state")
+        if state.get("format") != FORMAT:
+            self._search = Search.from_dict(state, strategy=self._strategy)
+            rows, self.again = read_legacy(connection, self.study, self._search, int(at), revision)
+            at, state = revision, {}
+        else:
+            Whole(FORMAT_VERSION, FORMAT_VERSION).decode(state.get("version"), "version")
+            self._search = Search.from_dict(
+                mapping(state.get("search"), "search"), strategy=self._strategy
+            )
+            rows = state.get("draws")
+            self.again = Whole().decode(state.get("again"), "again")
+            self.given_up = Whole().decode(state.get("given_up"), "given_up")
+            self.expired = Whole().decode(state.get("expired"), "expired")
+            ends = self._search.rewards.low, self._search.rewards.high
+            self.expired_reward = OrNone(Real(*ends)).decode(
+                state.get("expired_reward"), "expired_reward"
+            )
+            if self.expired_reward is not None:
+                self._search.rewards.check(self.expired_reward)
+        self.revision, self._events, self._seconds = int(at), 0, 0.0
+        self._due = state.get("oddarm") != __version__
+        self._done = self._search.done
+        self.index = {name: i for i, name in enumerate(self._search.names)}
+        aside = [self.index[name] for name in self._search.errors]
+        self.draws.restore(rows, aside, self.clock.wall(), self.clock.steady())
+        if any(row[2] >= self._search.n for row in rows):
+            raise StateError(
+                f"study {self.name!r} has pulls of an arm that it does not have: "
+                "restore the database from a backup."
+            )
+        self._search.rewards.check([row[5] for row in rows if row[5] is not None])
+
+    def _replay(self, connection: Connection, revision: int) -> None:
+        """Apply the events up to `revision`, from where we are or from the snapshot."""
+        saved = connection.execute(
+            "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self.study,)
+        ).fetchone()
+        if self._search is None or not int(saved[0]) <= self.revision <= revision:
+            self._restore(connection, revision)
+        events = connection.execute(
+            "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "
+            "ORDER BY seq",
+            (self.study, self.revision, revision),
+        )
+        differs = None
+        for seq, kind, text in events.fetchall():
+            if seq != self.revision + 1:
+                raise StateError(
+                    f"study {self.name!r} has no event {self.revision + 1} in its log: "
+                    "restore the database from a backup."
+                )
+            body = loads(text)
+            if kind != "ask":
+                self.apply(kind, body)
+            else:
+                if body["limit"] != 0 and self.ask(body["limit"]) != body["arms"]:
+                    differs = differs or int(seq)
+                self.grant(int(seq), body)
+            self.revision = int(seq)
+        if differs is not None:
+            self._start_over(differs)
+
+    def _start_over(self, seq: int) -> None:
+        """Go on after a replay that asked for other arms than the log says.
+
+        Another version of oddarm, or the arithmetic of another processor, plans otherwise. What
+        was told stands, and the promise holds for any choice of arms, so the run starts over on
+        the rewards told so far, and a snapshot is taken with the next write.
+        """
+        LOG.warning(
+            "study %r: event %d asked for other arms than oddarm %s asks for on this machine; "
+            "the run starts over on the rewards told so far",
+            self.name,
+            seq,
+            __version__,
+        )
+        if not self.search.done:
+            self.search.start_over()
+        self._empty.clear()
+        self._due = True
+
+    def _check(self, pulls: int, verdict: str) -> None:
+        """Refuse a log that does not lead to what the study says of itself."""
+        search = self.search
+        if search.pulls != pulls:
+            raise StateError(
+                f"the log of study {self.name!r} counts {search.pulls:,} rewards, must be the "
+                f"{pulls:,} that the study has: restore the database from a backup."
+            )
+        if verdict not in ("running", "budget") and search.verdict != verdict:
+            raise StateError(
+                f"study {self.name!r} ended with the verdict {verdict!r}, and oddarm "
+                f"{__version__} on this machine comes to {search.verdict!r}: open it with the "
+                "version, and on the kind of machine, that it ran on."
+            )

@@ -1,0 +1,1 @@
+"""Strategies for the k-sigma rule: an arm is odd if its mean exceeds mean + k·deviation."""

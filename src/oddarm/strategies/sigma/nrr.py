@@ -1,0 +1,94 @@
+"""NRR: naive round robin, a baseline of Zhuang, Wang and Wang (NIPS 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oddarm.state import Arms, Kind, OrNone, Whole
+from oddarm.strategies.base import Run, Setting
+from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
+
+__all__ = ["NRR"]
+
+
+@dataclass(frozen=True)
+class NRR(SigmaStrategy):
+    """Pull all arms in turn until the estimated set has not changed for 1/δ pulls.
+
+    Promises: nothing. It is fast and often wrong.
+
+    Finds: high outliers only, under the k-sigma rule.
+
+    Cost: O(n) per pull.
+
+    Example:
+        >>> import oddarm
+        >>> high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15, 0.95]
+        >>> result = oddarm.simulate(high, "nrr", max_outliers=1)
+        >>> result.pulls, result.provenance["delta_proved"]
+        (17, False)
+    """
+
+    name: ClassVar[str] = "nrr"
+
+    @property
+    def promise(self) -> str:
+        """There is none."""
+        return "the estimate has not changed for 1/delta pulls"
+
+    def start(self, setting: Setting) -> NRRRun:
+        """Return a new run."""
+        self.check(setting)
+        return NRRRun(setting, self.k)
+
+
+class NRRRun(SigmaRun):
+    """Cyclic pulls, and how long the estimate has been the same.
+
+    Attributes:
+        latest: The arms above the estimated threshold, ascending.
+        unchanged: For how many pulls it has been the same.
+    """
+
+    def __init__(self, setting: Setting, k: float) -> None:
+        super().__init__(setting, k)
+        self.latest: list[int] | None = None
+        self.unchanged = 0
+
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        latest = OrNone(Arms(self.setting.n))
+        return {**super().fields(), "latest": latest, "unchanged": Whole()}
+
+    @property
+    def proved(self) -> bool:
+        """Nothing is proved of this rule."""
+        return False
+
+    @property
+    def reason(self) -> str:
+        """Why not."""
+        return "the rule stops when its estimate has not changed for 1/delta pulls"
+
+    def next_round(self) -> list[int]:
+        """Every arm once."""
+        return list(range(self.setting.n))
+
+    def update_many(self, arms: NDArray[np.intp]) -> None:
+        """Count the pulls of each arm apart, since their number decides."""
+        Run.update_many(self, arms)
+
+    def decide(self, arm: int) -> None:
+        """Stop when the estimate has been the same for 1/δ pulls."""
+        del arm
+        now = sorted(self.estimate())
+        if now == self.latest:
+            self.unchanged += 1
+        else:
+            self.latest, self.unchanged = now, 0
+        if self.unchanged >= 1 / self.setting.problem.delta:
+            self.finish(self.estimate())
