@@ -223,7 +223,9 @@ EXPORT double best_block(const struct arms *arms, const struct rules *rules, con
     return best;
 }
 
-EXPORT bool find_windows(const struct arms *arms, const double *gaps, double level, double spare,
+/* Whether there are so many windows with a level and a distance to spare beyond it; writes them.
+ * Those that end soonest are taken one after the other. */
+static bool find_windows(const struct arms *arms, const double *gaps, double level, double spare,
     int64_t (*windows)[2], int64_t wanted)
 {
     const int64_t n = arms->n, *order = arms->by_mean;

@@ -25,7 +25,6 @@ __all__ = [
     "best_windows",
     "find_gaps",
     "find_rival",
-    "find_windows",
     "resort",
 ]
 
@@ -37,7 +36,6 @@ _resort = function("resort", "wholes floats whole")
 _find_rival = function("find_rival", "record record real real real real real results", "flag")
 _find_gaps = function("find_gaps", "record floats")
 _best_block = function("best_block", "record record floats whole results", "real")
-_find_windows = function("find_windows", "record floats real real wholes whole", "flag")
 _best_windows = function("best_windows", "record floats real wholes whole", "real")
 _beside = function("beside", "record whole real results")
 _Two, _Range = c_double * 2, c_int64 * 2
@@ -194,25 +192,19 @@ def best_block(arms: Arms, rules: Rules, gaps: Floats, enough: int) -> tuple[flo
     return gap, block[0], block[1]
 
 
-def find_windows(arms: Arms, gaps: Floats, level: float, spare: float, windows: Wholes) -> bool:
-    """Look for windows that no two share an arm: stretches that are long for the arms in them.
+def best_windows(arms: Arms, gaps: Floats, level: float, windows: Wholes) -> float:
+    """Find windows that no two share an arm: stretches that are long for the arms in them.
 
     Between by_mean[first] and those before it and by_mean[last] and those after it is a distance of
-    at least `level` for each of the last - first gaps that there can be, and `spare` beyond that;
-    or it is a single gap, of which `gaps` says so. No window has a declared arm, and those must be
-    certain to lie where `by_mean` has them.
+    at least `level` for each of the last - first gaps that there can be, and some to spare beyond
+    that; or it is a single gap, of which `gaps` says so. No window has a declared arm, and those
+    must be certain to lie where `by_mean` has them.
 
-    Writes first and last of each, as many as `windows` has rows; returns whether there are.
-    """
-    found: bool = _find_windows(arms.record, gaps, level, spare, windows, len(windows))
-    return found
+    Writes first and last of each, as many as `windows` has rows.
 
-
-def best_windows(arms: Arms, gaps: Floats, level: float, windows: Wholes) -> float:
-    """Return the largest `spare` with which there are windows, and write these.
-
-    If `level` is 0, return the largest level at which there are windows at all. Not positive if
-    there are none.
+    Returns:
+        The most that all windows can spare; or the largest level at which there are windows, if
+        `level` is 0. Not positive if there are none.
     """
     best: float = _best_windows(arms.record, gaps, level, windows, len(windows))
     return best

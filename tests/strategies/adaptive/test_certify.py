@@ -16,7 +16,6 @@ from oddarm.kernels.blocks import (
     best_windows,
     find_gaps,
     find_rival,
-    find_windows,
     resort,
 )
 from oddarm.kernels.groups import judge_group
@@ -59,7 +58,7 @@ def rules(most, side=1, epsilon=0.0, declared=()):
 
 
 def instances(count, seed, declared=True):
-    """Yield random generators with intervals of 3 to 14 arms, and room for up to 3 outliers."""
+    """Yield random generators with intervals of 3 to 14 arms, of which up to 3 may be outliers."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         n = int(rng.integers(3, 15))
@@ -201,8 +200,6 @@ def test_windows_have_room_to_spare():
         expected = literal.best_level(spares, len(windows))
         got = best_windows(arms, cuts, level, windows)
         assert 0.998 * expected <= got <= expected
-        more = find_windows(arms, cuts, level, expected + 0.01, windows)
-        assert not more
         found += got > 0
     assert found > 100
 

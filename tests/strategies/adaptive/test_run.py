@@ -50,7 +50,7 @@ def first(result, count):
 
 
 def test_a_large_ask_is_planned_at_once(monkeypatch):
-    """As many pulls as wanted for a few plans, whether or not what is on its way seems enough."""
+    """As many pulls as wanted for a few plans, whether or not the pulls in flight look sufficient."""
     n = 600
     rng, means = np.random.default_rng(0), np.linspace(0.2, 0.4, n)
     means[-1] = 0.9
@@ -281,7 +281,7 @@ def test_a_search_advanced_by_both_paths_ends_the_same(until):
 
 
 def test_looking_changes_nothing():
-    """A result in the middle leaves no trace, one by one or in batches with rewards on their way.
+    """A result in the middle leaves no trace, one by one or in batches with rewards in flight.
 
     Looked at after every batch, the search still ends.
     """

@@ -45,11 +45,8 @@ __all__ = [
     "widest_gaps",
 ]
 
-STATUSES: tuple[Literal["undecided", "confirmed", "refuted"], ...] = (
-    "undecided",
-    "confirmed",
-    "refuted",
-)
+Status = Literal["undecided", "confirmed", "refuted"]
+STATUSES: tuple[Status, ...] = ("undecided", "confirmed", "refuted")
 """What a set of arms is: by the verdict of `judge_group`, 0, 1 or -1."""
 
 

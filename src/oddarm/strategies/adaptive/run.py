@@ -1,22 +1,21 @@
-"""A run of the adaptive strategy: what is asked for, what was told, and what is saved."""
+"""A run of the adaptive strategy: what is asked for, what was told, and what is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm import state
 from oddarm.bounds import Bound, CentredBeta, interval_bound
 from oddarm.errors import ParameterError
 from oddarm.kernels.blocks import Arms, Mask, Rules, Wholes, best_block, resort
 from oddarm.rewards import Bernoulli
+from oddarm.state import Kind, encode_fields
+from oddarm.strategies.adaptive import saved
 from oddarm.strategies.adaptive.certify import (
-    Judgement,
     Stage,
     declare,
     estimated_gaps,
@@ -35,13 +34,13 @@ from oddarm.strategies.adaptive.constants import (
     MAX_GROWTH,
     PAIR_SHARE,
     PATIENCE,
-    SHARES,
     WIDE_SHARE,
 )
 from oddarm.strategies.adaptive.plan import Plan, RoundPlanner, plan_judgement
-from oddarm.strategies.base import Certificate, Floats, Run, Setting, Strategy, without_gaps
+from oddarm.strategies.adaptive.round import Round
+from oddarm.strategies.base import Certificate, Floats, Run, Setting, Strategy
 
-__all__ = ["Adaptive", "AdaptiveRun", "Round"]
+__all__ = ["Adaptive", "AdaptiveRun"]
 
 
 @dataclass(frozen=True)
@@ -84,63 +83,6 @@ class Adaptive(Strategy):
                 "times: pass bound='anytime', or strategy='gold'."
             )
         return AdaptiveRun(setting)
-
-
-class Round:
-    """Pulls that were planned together.
-
-    Attributes:
-        quota: How often each arm is still to be asked for.
-        goal: The pulls of each arm at which the round is complete; 0 once they are reached.
-        waiting: How many arms are short of their goal.
-    """
-
-    def __init__(self, n: int) -> None:
-        self.quota: Wholes = np.zeros(n, dtype=np.int64)
-        self.goal: Wholes = np.zeros(n, dtype=np.int64)
-        self.waiting = 0
-        self._next = 0  # no arm before it has quota left
-
-    def fill(self, quota: NDArray[Any]) -> None:
-        """Set how often each arm is to be asked for."""
-        self.quota[:] = quota
-        self._next = 0
-
-    def begin(self, asked: Wholes, counts: Wholes) -> None:
-        """Aim at the pulls that complete the quota, beyond what was asked for."""
-        self.goal[:] = np.where(self.quota > 0, asked + self.quota, 0)
-        self.waiting = int((counts < self.goal).sum())
-
-    def next_arm(self) -> int | None:
-        """Take one arm of the quota; None if it is used up."""
-        for arm in range(self._next, len(self.quota)):
-            left = self.quota.item(arm)
-            if left:
-                self._next = arm
-                self.quota[arm] = left - 1
-                return arm
-        self._next = len(self.quota)
-        return None
-
-    def next_arms(self, limit: int) -> tuple[NDArray[np.intp], Wholes]:
-        """Take at most `limit` pulls of the quota; return the arms, and how often each."""
-        arms = np.flatnonzero(self.quota)[:limit]  # no more arms than can be asked for
-        times = np.minimum(self.quota[arms], limit)
-        before = np.cumsum(times) - times
-        times = np.clip(limit - before, 0, times)
-        self.quota[arms] -= times
-        return arms, times
-
-    def note(self, arm: int, count: int) -> None:
-        """Take note of how many rewards of an arm were told."""
-        if 0 < self.goal.item(arm) <= count:
-            self.goal[arm] = 0
-            self.waiting -= 1
-
-    def note_all(self, counts: Wholes) -> None:
-        """Take note of how many rewards of each arm were told."""
-        self.goal[self.goal <= counts] = 0
-        self.waiting = int(np.count_nonzero(self.goal))
 
 
 class AdaptiveRun(Run):
@@ -511,95 +453,17 @@ class AdaptiveRun(Run):
             found.append(stage.certificate(judgement, order))
         return found
 
-    def fields(self) -> dict[str, state.Kind]:
-        """Return what is saved, and what each may be.
-
-        Stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1,
-        or 0; `when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group
-        is possible, entry k the verdict on stage k; row k of `judged` has its bounds.
-        """
-        n, rewards, shares = self.setting.n, self.setting.rewards, len(SHARES) - 1
-        most = self.max_members
-        ends, wholes = state.Reals(n, rewards.low, rewards.high), state.Wholes(n)
-        return {
-            "verdict": state.Word("running", "ranked", "confirmed", "none"),
-            "low": ends,
-            "high": ends,
-            "dirty": state.Flags(n),
-            "asked": wholes,
-            "quota": wholes,
-            "goal": wholes,
-            "stages": state.Wholes(n, 0, most),
-            "when": state.Reals(n, 1, max(self.tally.pulls, 1), nan=True),
-            "verdicts": state.Wholes(most + 2, -1, 1),
-            "judged": state.Reals((most + 2, 4), -np.inf, np.inf),
-            "share": state.Whole(0, shares),
-            "base": state.Whole(0, shares),
-            "patience": state.Whole(0, PATIENCE),
-            "caution": state.Real(FIRST_CAUTION, MAX_CAUTION * LARGE_CAUTION_STEP),
-            "pairs": state.Real(0.0, self.pair_delta),
-        }
-
-    def _saved(self) -> SimpleNamespace:
-        """Return the state under the names of `fields`."""
-        n, most = self.setting.n, self.max_members
-        own = ("verdict", "low", "high", "dirty", "asked", "patience", "caution")
-        saved = SimpleNamespace(**{name: getattr(self, name) for name in own})
-        saved.quota, saved.goal, saved.pairs = self.round.quota, self.round.goal, self.pair_delta
-        saved.share, saved.base = self.shares
-        saved.stages, saved.when = np.zeros(n, dtype=np.int64), self.scores()
-        saved.verdicts, saved.judged = np.zeros(most + 2, dtype=np.int64), np.zeros((most + 2, 4))
-        saved.verdicts[0] = self.complete
-        for k, stage in enumerate(self.stages, start=1):
-            saved.stages[stage.new] = k
-            saved.verdicts[k], saved.judged[k] = stage.judgement.verdict, stage.judgement.bounds
-        return saved
+    def fields(self) -> dict[str, Kind]:
+        """Return what is saved, and what each may be."""
+        return saved.fields(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the run, beyond the tally, as JSON values."""
-        return state.encode_fields(self._saved(), self.fields())
+        return encode_fields(saved.encoded(self), saved.fields(self))
 
     def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
-        saved, counts = SimpleNamespace(), self.tally.counts
-        state.decode_fields(saved, self.fields(), values, "run")
-        for holds, rule in self._rules_of(saved):
-            state.require(holds, rule)
-        for name in ("verdict", "low", "high", "dirty", "asked", "patience", "caution"):
-            setattr(self, name, getattr(saved, name))
-        self.pair_delta, self.shares = saved.pairs, (saved.share, saved.base)
-        self.round.fill(saved.quota)
-        self.round.goal[:] = saved.goal
-        self.round.note_all(counts)
-        self.complete = bool(saved.verdicts[0])
-        self.stages = []
-        for k in range(1, int(saved.stages.max()) + 1):
-            new = np.flatnonzero(saved.stages == k)
-            stage = Stage.after(self.stages, new, int(saved.when[new[0]]), self.setting.n)
-            stage.judgement = Judgement(int(saved.verdicts[k]), tuple(saved.judged[k].tolist()))
-            self.stages.append(stage)
-        seen = counts > 0
+        saved.restore(self, values)
+        seen = self.tally.counts > 0
         self.means[seen] = np.clip(self.tally.means, self.low, self.high)[seen]
         self._sort()
-
-    def _rules_of(self, saved: SimpleNamespace) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between saved fields."""
-        counts, over = self.tally.counts, saved.verdict != "running"
-        yield (saved.low <= saved.high).all(), "no interval has its ends crossed"
-        yield not (saved.dirty & (counts == 0)).any(), "what an interval lacks was told"
-        known = (counts > 0) & ~saved.dirty
-        widths = saved.high[known] - saved.low[known]
-        yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"
-        declared, last = saved.stages > 0, int(saved.stages.max())
-        most = self.max_members
-        yield int(declared.sum()) <= most, f"at most {most} arms are declared"
-        yield without_gaps(saved.stages), "stages are numbered without gaps"
-        yield (np.isnan(saved.when) == ~declared).all(), "declared arms have the pulls after which"
-        yield saved.verdicts[0] >= 0, "verdicts begin with 0 or 1"
-        yield not saved.verdicts[last + 1 :].any(), "no more is judged than declared"
-        yield self.ready or not (over or last), "nothing is declared before every arm was pulled"
-        if self.setting.until == "ranked":
-            end = "ranked" if last else "none"
-        else:
-            end = "confirmed" if (saved.verdicts[1:] == 1).any() else "none"
-        yield saved.verdict in ("running", end), "the verdict fits what is declared and judged"
