@@ -15,8 +15,8 @@ def rivals(low, high, declared, tau, further, side, begin, end):
     """Return all (x, e) between which a piece may lie that can leave out an arm of a block.
 
     The piece's gaps are longer than `tau`. Below it, arms that begin at x or before; above it,
-    arms that end at e or after; infinite ends if nothing lies there. From one to `further` arms that
-    are not declared are inside.
+    arms that end at e or after; infinite ends if nothing lies there. Inside are from one to
+    `further` arms that are not declared.
     """
     found = set()
     arms = range(len(low))

@@ -411,8 +411,8 @@ def climbed(costs, place, axes, budget=math.inf):
     """Return where a walk over a table of costs ends, and the cost there.
 
     It goes from `place` along each axis in turn: up as long as that is cheaper, or else down. If
-    all costs that it meets are infinite and there is no budget, it looks at every entry of the first
-    axis. The place stays if nothing costs less than the budget.
+    all costs that it meets are infinite and there is no budget, it looks at every entry of the
+    first axis. The place stays if nothing costs less than the budget.
     """
     cost = min(costs[place], budget)
     for axis in axes:

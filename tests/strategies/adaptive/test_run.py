@@ -50,7 +50,7 @@ def first(result, count):
 
 
 def test_a_large_ask_is_planned_at_once(monkeypatch):
-    """As many pulls as wanted for a few plans, whether or not the pulls in flight look sufficient."""
+    """A few plans give as many pulls as wanted, whether or not those in flight look sufficient."""
     n = 600
     rng, means = np.random.default_rng(0), np.linspace(0.2, 0.4, n)
     means[-1] = 0.9
