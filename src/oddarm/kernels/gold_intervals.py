@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.kernels.native import Record, fields, function, layout
 from oddarm.kernels.sweeps import finish_sweep
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from oddarm.strategies.gold.intervals import GoldIntervalRun
 
 __all__ = ["Chains", "advance", "chains_of", "fits"]
-
-Floats = NDArray[np.float64]
 
 
 class _Sweeps(Record):

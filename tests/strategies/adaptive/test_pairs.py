@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import literal_pairs as literal
 import oddarm
+import reference.pairs as literal
+from oddarm.kernels.blocks import Arms
 from oddarm.kernels.centred import centred_intervals
-from oddarm.kernels.pairs import certain_gap
+from oddarm.kernels.pairs import certain_gap as certain_gap_of
 
 DELTA = 0.07
 LEVEL = 12.0
@@ -30,6 +31,14 @@ def widest_cut(means):
     order = np.argsort(means, kind="stable")
     gaps = np.diff(means[order])
     return order, int(np.argmax(gaps)) + 1, float(gaps.max())
+
+
+def certain_gap(totals, counts, low, high, order, at, estimate, delta):
+    """Return the certain gap at a place of an order."""
+    orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), order
+    none = np.zeros(len(low), dtype=bool)
+    arms = Arms(low, high, (low + high) / 2, *orders, none, totals, counts)
+    return certain_gap_of(arms, at, estimate, delta)
 
 
 def test_no_means_with_a_narrower_gap_are_left():
@@ -138,8 +147,8 @@ def test_without_pulls_nothing_is_certain():
 def test_pairs_are_given_up_when_arms_are_set_aside():
     """Neighbours among arms chosen by what happened are no neighbours of the statement."""
     search = oddarm.Search(12, "adaptive", seed=1)
-    assert search.run.pairs > 0
+    assert search.run.pair_delta > 0
     search.tell(search.ask(1)[0], 1)
     search.set_aside(3, "broken")
-    assert search.run.pairs == 0
-    assert oddarm.Search.from_dict(search.to_dict()).run.pairs == 0
+    assert search.run.pair_delta == 0
+    assert oddarm.Search.from_dict(search.to_dict()).run.pair_delta == 0

@@ -11,12 +11,12 @@ from itertools import combinations, pairwise
 import numpy as np
 
 
-def rivals(low, high, declared, tau, room, side, begin, end):
+def rivals(low, high, declared, tau, further, side, begin, end):
     """Return all (x, e) between which a piece may lie that can leave out an arm of a block.
 
     The piece's gaps are longer than `tau`. Below it, arms that begin at x or before; above it,
-    arms that end at e or after; infinite ends if nothing lies there. From one to `room` arms that
-    are not declared are inside.
+    arms that end at e or after; infinite ends if nothing lies there. Inside are from one to
+    `further` arms that are not declared.
     """
     found = set()
     arms = range(len(low))
@@ -26,15 +26,15 @@ def rivals(low, high, declared, tau, room, side, begin, end):
             above = [i for i in arms if high[i] >= e]
             if (x > -math.inf and len(below) < side) or (e < math.inf and len(above) < side):
                 continue
-            # Whoever begins beyond x lies beyond the lower gap; whoever ends before e, before
-            # the upper one.
+            # An arm that begins beyond x lies beyond the lower gap; one that ends before e lies
+            # before the upper one.
             free_up = min((high[i] for i in arms if low[i] > x), default=math.inf) - x > tau
             free_down = e - max((low[i] for i in arms if high[i] < e), default=-math.inf) > tau
             if not ((x == -math.inf or free_up) and (e == math.inf or free_down)):
                 continue
             if e - x <= 2 * tau:
                 continue
-            if sum(low[i] > x and high[i] < e and not declared[i] for i in arms) > room:
+            if sum(low[i] > x and high[i] < e and not declared[i] for i in arms) > further:
                 continue
             if not any(high[i] > x + tau and low[i] < e - tau and not declared[i] for i in arms):
                 continue

@@ -50,7 +50,7 @@ def first(result, count):
 
 
 def test_a_large_ask_is_planned_at_once(monkeypatch):
-    """As many pulls as wanted for a few plans, whether or not what is on its way seems enough."""
+    """A few plans give as many pulls as wanted, whether or not those in flight look sufficient."""
     n = 600
     rng, means = np.random.default_rng(0), np.linspace(0.2, 0.4, n)
     means[-1] = 0.9
@@ -281,7 +281,7 @@ def test_a_search_advanced_by_both_paths_ends_the_same(until):
 
 
 def test_looking_changes_nothing():
-    """A result in the middle leaves no trace, one by one or in batches with rewards on their way.
+    """A result in the middle leaves no trace, one by one or in batches with rewards in flight.
 
     Looked at after every batch, the search still ends.
     """
@@ -307,13 +307,13 @@ def test_saved_in_the_middle_of_a_round():
     """Saved with part of a round asked and part of that told, it goes on identically."""
     arms = SimulatedArms(MEANS, seed=6)
     search = drive(oddarm.Search(10, "adaptive", max_outliers=1), arms, 200)
-    while int(search.run.quota.sum()) < 8:
+    while int(search.run.round.quota.sum()) < 8:
         drive(search, arms, 1)
     asked = search.ask(5)
     for arm in asked[:2]:
         search.tell(arm, arms.draw(arm))
-    assert search.run.quota.any()
-    assert search.run.waiting
+    assert search.run.round.quota.any()
+    assert search.run.round.waiting
     other = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
     drawn = arms.drawn.copy()
     ends = []
