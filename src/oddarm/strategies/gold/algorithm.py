@@ -20,8 +20,8 @@ __all__ = ["GoldRun"]
 class GoldRun(SweepRun):
     """Algorithm 1, driven by one told reward at a time.
 
-    `ask` chooses the arms of lines 3 and 11 to 13; whoever tells a reward has pulled the arm (lines
-    4 and 14), and the tally has counted T and m and knows ŷ (lines 5, 6, 15 and 16).
+    `ask` chooses the arms of lines 3 and 11 to 13. The caller pulls them (lines 4 and 14) and tells
+    their rewards, which the tally counts: it has T, m and ŷ (lines 5, 6, 15 and 16).
 
     Attributes:
         graph: G; None until every arm has had its first pull.

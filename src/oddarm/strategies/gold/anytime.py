@@ -87,7 +87,8 @@ class AnytimeRun(GoldRun):
         distances = distance[first, second]
         order = np.argsort(-distances, kind="stable")
         for equal in np.split(order, np.flatnonzero(np.diff(distances[order])) + 1):
-            graph.delete(first[equal], second[equal])
+            for k in equal.tolist():
+                graph.delete(int(first[k]), second[k : k + 1])
             if graph.may_have_split:
                 self.update_terminal(graph.communities())
             if self.verdict != "running":

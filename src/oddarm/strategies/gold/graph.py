@@ -20,7 +20,7 @@ class NeighbourGraph:
     Memory is n² bytes. Deleting the edges of one arm costs O(n) for each of them.
 
     Attributes:
-        edges: Whether two arms are neighbours; every arm is its own.
+        edges: Whether two arms are neighbours; an arm is a neighbour of itself.
         may_have_split: Whether there may be other communities than when `communities` was last
             called: a deleted edge has left its two ends without a common neighbour.
     """
@@ -30,10 +30,10 @@ class NeighbourGraph:
         np.fill_diagonal(self.edges, True)
         self.may_have_split = not edges.all()  # a complete graph is one community
 
-    def delete(self, ones: int | NDArray[np.intp], others: NDArray[np.intp]) -> None:
-        """Delete the edge between each of `ones`, or one arm, and its counterpart in `others`."""
-        self.edges[ones, others] = self.edges[others, ones] = False
-        if not (self.edges[ones] & self.edges[others]).any(axis=1).all():
+    def delete(self, arm: int, others: NDArray[np.intp]) -> None:
+        """Delete the edges between `arm` and `others`."""
+        self.edges[arm, others] = self.edges[others, arm] = False
+        if not (self.edges[arm] & self.edges[others]).any(axis=1).all():
             self.may_have_split = True
 
     def community(self, arm: int) -> NDArray[np.intp]:
