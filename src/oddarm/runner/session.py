@@ -87,7 +87,7 @@ class Session:
             return
         begun = time.monotonic()
         try:
-            self.queue.search.save(self._path, self.queue.untold())
+            self.queue.search.save_indices(self._path, self.queue.untold())
         finally:
             ended = time.monotonic()
             self._next_save = ended + max(SECONDS, (ended - begun) / SHARE)

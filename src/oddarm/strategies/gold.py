@@ -94,7 +94,7 @@ class GoldRun(SweepRun):
 
     def update(self, arm: int) -> None:
         """Algorithm 1, lines 14 to 19, after one pull (or several of the same arm)."""
-        counts, totals = self.tally.cells
+        counts, totals = self.tally.counts, self.tally.totals
         if counts[arm] <= self._quiet:
             return
         if self._quiet:

@@ -55,7 +55,7 @@ class GoldIntervalRun(SweepRun):
 
     def update(self, arm: int) -> None:
         """Note that an arm has had its pull of the round; judge all arms after the last one."""
-        if self._waiting[arm] and self.tally.cells[0][arm] >= self._goal:
+        if self._waiting[arm] and self.tally.counts[arm] >= self._goal:
             self._waiting[arm] = 0
             self._behind -= 1
             if not self._behind:
