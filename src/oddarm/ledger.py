@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
@@ -44,11 +45,11 @@ class Ledger:
         unspent = self.unspent
         return None if unspent is None else max(unspent - self.in_flight, 0)
 
-    def pool_room(self, arm: int) -> int | None:
-        """Return how many pulls an arm's pool allows beside those in flight; None for no limit."""
+    def pool_room(self, arm: int) -> float:
+        """Return how many pulls an arm's pool allows beside those in flight; inf for no pool."""
         pools = self._tally.pools
         if pools is None:
-            return None
+            return math.inf
         return int(pools[arm] - self._tally.counts[arm]) - self._in_flight_of[arm]
 
     def in_flight_of(self, arm: int) -> int:
@@ -70,8 +71,7 @@ class Ledger:
         admitted: Counter[int] = Counter()
         allowed = []
         for arm in map(int, arms):
-            room = self.pool_room(arm)
-            if room is not None and admitted[arm] < room:
+            if admitted[arm] < self.pool_room(arm):
                 admitted[arm] += 1
                 allowed.append(arm)
         return allowed

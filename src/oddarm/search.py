@@ -214,7 +214,7 @@ class Search:
             >>> search.ask(2), search.ask(2)
             (['b'], ['c', 'd'])
         """
-        self.core.give_back([self._index_of(arm) for arm in arms])
+        self.core.give_back([self.index_of(arm) for arm in arms])
 
     @property
     def given_back(self) -> list[Any]:
@@ -237,7 +237,7 @@ class Search:
             UnknownArmError: The search has no such arm.
             RewardError: A reward does not fit the declared model.
         """
-        index = self._index_of(arm)
+        index = self.index_of(arm)
         if type(reward) in (int, float) and self.rewards.allows(reward):  # type: ignore[arg-type]
             values = np.array([reward], dtype=np.float64)
         else:
@@ -289,7 +289,7 @@ class Search:
         Raises:
             ParameterError: Too few arms would be left for the problem.
         """
-        self.core.set_aside(self._index_of(arm), str(reason))
+        self.core.set_aside(self.index_of(arm), str(reason))
 
     def ranking(self) -> list[Any]:
         """Return all arms as ranked now, the most outlying first."""
@@ -355,7 +355,7 @@ class Search:
             in_flight: Pulls that were asked for and may not be told, in order: in the state they
                 are given back, so that a search that goes on from it asks for them first.
         """
-        return self._state([self._index_of(arm) for arm in in_flight])
+        return self._state([self.index_of(arm) for arm in in_flight])
 
     def _state(self, in_flight: Iterable[int]) -> dict[str, Any]:
         return {
@@ -445,7 +445,7 @@ class Search:
             StateError: The file is there and is not a saved search; or a name of an arm cannot be
                 written as JSON.
         """
-        self.save_indices(path, [self._index_of(arm) for arm in in_flight])
+        self.save_indices(path, [self.index_of(arm) for arm in in_flight])
 
     def save_indices(self, path: str | Path, in_flight: Iterable[int]) -> None:
         """Save as `save` does, with the positions in `names` of the pulls in flight."""
@@ -475,7 +475,12 @@ class Search:
     def __repr__(self) -> str:
         return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
 
-    def _index_of(self, arm: Hashable) -> int:
+    def index_of(self, arm: Hashable) -> int:
+        """Return the position of an arm in `names`.
+
+        Raises:
+            UnknownArmError: The search has no such arm.
+        """
         if self._index is None:
             try:
                 index = int(operator.index(arm))  # type: ignore[arg-type]

@@ -96,7 +96,10 @@ class SearchCore:
             self.run.update(place)
 
     def tell_many(self, arms: NDArray[np.intp], rewards: NDArray[np.float64]) -> None:
-        """Count checked rewards of many arms; those of arms that failed are ignored."""
+        """Count checked rewards of many arms; those of arms that failed are ignored.
+
+        The run decides once, after the last reward.
+        """
         if self.live is not None:
             known = np.isin(arms, self.live)
             arms, rewards = arms[known], rewards[known]

@@ -33,7 +33,7 @@ from oddarm.errors import (
     UnknownPullError,
     UnknownStudyError,
 )
-from oddarm.service.batching import Studies
+from oddarm.service.batching import StudyPool
 from oddarm.service.guard import ERROR, Guard
 from oddarm.service.models import (
     Aside,
@@ -52,7 +52,7 @@ from oddarm.service.models import (
     Told,
 )
 from oddarm.service.page import Page
-from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.database.base import open_database
 
 __all__ = ["create_app"]
@@ -133,7 +133,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
         storage: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
         token: What callers must bear; None for callers on this machine, who need none.
     """
-    studies = Studies(open_database(storage, create=True))
+    studies = StudyPool(open_database(storage, create=True))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -180,8 +180,8 @@ def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _studies(request: Request) -> Studies:
-    studies: Studies = request.app.state.studies
+def _studies(request: Request) -> StudyPool:
+    studies: StudyPool = request.app.state.studies
     return studies
 
 
@@ -213,7 +213,7 @@ async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
     No pulls and the status "running" mean that all is on its way: ask again after a while.
     """
 
-    def action(batch: Batch) -> Asked:
+    def action(batch: StudyTransaction) -> Asked:
         pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
         return Asked.of(pulls, batch.status)
 

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.service.view import view_json
-from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.catalog import create_in, list_in
 from oddarm.store.database.base import Database
 
-__all__ = ["Studies"]
+__all__ = ["StudyPool"]
 
 MOST_OPEN = 32
 """Studies kept in memory; any other is opened when it is next asked for."""
@@ -31,17 +31,17 @@ MOST_WAITING = 25.0
 """Seconds that a request may wait for the database, whatever that does."""
 
 T = TypeVar("T")
-Action = Callable[[Batch], Any]
+Action = Callable[[StudyTransaction], Any]
 
 
-class Studies:
+class StudyPool:
     """All studies of one database, for use from an event loop."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
-        self._writers: OrderedDict[str, _Writer] = OrderedDict()
-        self._opening: dict[str, asyncio.Task[_Writer]] = {}
+        self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
 
     async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run what may block in a thread."""
@@ -64,39 +64,39 @@ class Studies:
     async def read(self, name: str, call: Callable[[Study], T]) -> T:
         """Return what `call` makes of a study, in a thread."""
 
-        async def once(writer: _Writer) -> T:
-            return await self.thread(call, writer.study)
+        async def once(committer: GroupCommitter) -> T:
+            return await self.thread(call, committer.study)
 
         found: T = await self._on(name, once)
         return found
 
     async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
         """Return what `action` makes of a batch, once that is on disk."""
-        return await self._on(name, lambda writer: writer.submit(action, asks))
+        return await self._on(name, lambda committer: committer.submit(action, asks))
 
     async def view(self, name: str) -> bytes:
         """Return the study as a page draws it."""
-        found: bytes = await self._on(name, _Writer.view)
+        found: bytes = await self._on(name, GroupCommitter.view)
         return found
 
-    async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+    async def _on(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
         return await _in_time(self._use(name, use))
 
-    async def _use(self, name: str, use: Callable[[_Writer], Any]) -> Any:
-        known, opening = self._writers.get(name), self._opening.get(name)
+    async def _use(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
+        known, opening = self._committers.get(name), self._opening.get(name)
         try:
             if known is not None:
-                self._writers.move_to_end(name)
+                self._committers.move_to_end(name)
                 return await use(known)
             if opening is not None:
                 return await use(await asyncio.shield(opening))
         except UnknownStudyError:  # deleted by another process, and perhaps made anew
-            self._writers.pop(name, None)
+            self._committers.pop(name, None)
         opening = self._opening[name] = asyncio.create_task(self._open(name))
         opening.add_done_callback(lambda _: self._opening.pop(name, None))
         return await use(await asyncio.shield(opening))  # who gives up leaves it to the others
 
-    async def _open(self, name: str) -> _Writer:
+    async def _open(self, name: str) -> GroupCommitter:
         """Read a study from the database; a long one takes seconds, and many may wait for it."""
         try:
             study = await self.thread(Study, self._database, name)
@@ -104,10 +104,10 @@ class Studies:
             raise UnknownStudyError(
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
-        writer = self._writers.setdefault(name, _Writer(study, self.thread))
-        if len(self._writers) > MOST_OPEN:
-            self._writers.popitem(last=False)
-        return writer
+        committer = self._committers.setdefault(name, GroupCommitter(study, self.thread))
+        if len(self._committers) > MOST_OPEN:
+            self._committers.popitem(last=False)
+        return committer
 
     def close(self) -> None:
         """Finish what was begun and let go of the database."""
@@ -125,7 +125,7 @@ async def _in_time(work: Awaitable[T]) -> T:
         raise StoreBusyError(words, words) from None
 
 
-class _Writer:
+class GroupCommitter:
     """Runs the actions on one study, those that have gathered in one transaction."""
 
     def __init__(self, study: Study, thread: Callable[..., Any]) -> None:

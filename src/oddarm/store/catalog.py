@@ -13,7 +13,7 @@ from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Database, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
-from oddarm.store.live_search import Replica
+from oddarm.store.live_search import LiveSearch
 from oddarm.store.log import dumps
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
@@ -98,10 +98,10 @@ def create_in(
         expired_reward = float(values[0])
     clock = clock or Clock()
     identity = secrets.randbits(62)
-    replica = Replica(identity, name, search.strategy, clock)
-    replica.begin(search, expired_reward)
+    live = LiveSearch(identity, name, search.strategy, clock)
+    live.begin(search, expired_reward)
     try:
-        state = dumps(replica.to_dict())
+        state = dumps(live.to_dict())
     except (TypeError, ValueError) as error:
         raise StateError(
             f"the study cannot be written as JSON ({error}): "

@@ -21,10 +21,11 @@ from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
+from oddarm.store.draws import ids_of
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.live_search import Replica
+from oddarm.store.live_search import LiveSearch
 from oddarm.store.log import arms_of, loads
-from oddarm.store.transaction import LEASE_SECONDS, Batch
+from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
 from oddarm.strategies import Strategy
 
 __all__ = ["Study"]
@@ -78,8 +79,8 @@ class Study:
                     f"study {name!r} is not in {database.url}: create it, or list what is there."
                 )
             self._id = int(row[0])
-            self._replica = Replica(self._id, name, strategy, clock or Clock())
-            self._replica.catch_up(connection)
+            self._live = LiveSearch(self._id, name, strategy, clock or Clock())
+            self._live.catch_up(connection)
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls to be made; each is yours until it expires.
@@ -171,8 +172,8 @@ class Study:
             return batch.set_aside(arm, reason)
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
-        """Give a `Batch`, with which many asks and tells are one transaction.
+    def batch(self) -> Iterator[StudyTransaction]:
+        """Give a `StudyTransaction`, with which many asks and tells are one transaction.
 
         What its methods refuse leaves no trace; any other error undoes the whole batch.
         """
@@ -180,13 +181,13 @@ class Study:
             batch = None
             try:
                 with self._database.transaction(write=True) as connection:
-                    paused = self._replica.catch_up(connection, self._database.row_lock)
-                    batch = Batch(self._replica, connection, paused)
+                    paused = self._live.catch_up(connection, self._database.row_lock)
+                    batch = StudyTransaction(self._live, connection, paused)
                     yield batch
                     batch.finish()
             except BaseException:
                 if batch is None or batch.advanced:
-                    self._replica.undo()
+                    self._live.undo()
                 raise
 
     @contextmanager
@@ -208,9 +209,10 @@ class Study:
         """Return a copy of the search as it is now, which is yours to change."""
         with self._alone():
             with self._database.transaction() as connection:
-                self._replica.catch_up(connection)
-            search = copy.deepcopy(self._replica.search)
-            search.supposes = self._replica.supposes
+                self._live.catch_up(connection)
+            search = copy.deepcopy(self._live.search)
+            search.core.ledger.settle_all()  # the copy is told of its own pulls
+            search.supposes = self._live.supposes
             return search
 
     def result(self) -> Result:
@@ -224,7 +226,7 @@ class Study:
                 f"SELECT {SHOWN} FROM oddarm_studies WHERE id = ?", (self._id,)
             ).fetchone()
         if row is None:
-            raise self._replica.gone()
+            raise self._live.gone()
         return study_info(row)
 
     @property
@@ -246,7 +248,7 @@ class Study:
                 "UPDATE oddarm_studies SET paused = ? WHERE id = ?", (paused, self._id)
             )
             if changed.rowcount == 0:
-                raise self._replica.gone()
+                raise self._live.gone()
 
     def delete(self) -> None:
         """Delete the study with all its rewards, for good."""
@@ -263,7 +265,7 @@ class Study:
             "SELECT 1 FROM oddarm_studies WHERE id = ?" + lock, (self._id,)
         ).fetchone()
         if row is None:
-            raise self._replica.gone()
+            raise self._live.gone()
 
     def export(self, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
         """Yield every reward as a line of text, in the order in which they were told.
@@ -287,7 +289,7 @@ class Study:
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
         """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
-        names, draws = self._names, self._replica.draws
+        names, tag = self._names, self._live.tag
         last = 0
         while True:
             with self._database.transaction() as connection:
@@ -298,11 +300,11 @@ class Study:
                     (self._id, last, page),
                 ).fetchall()
             for seq, at, text in rows:
-                for told in loads(text):
-                    _, rewards, pulls = told
+                for logged in loads(text):
+                    _, rewards, pulls = logged
                     one_key = isinstance(pulls, str)
-                    each = [pulls] * len(rewards) if one_key else draws.ids(pulls)
-                    for arm, pull, reward in zip(arms_of(told), each, rewards, strict=True):
+                    each = [pulls] * len(rewards) if one_key else ids_of(tag, pulls)
+                    for arm, pull, reward in zip(arms_of(logged), each, rewards, strict=True):
                         yield {
                             "seq": seq,
                             "at": at,
@@ -336,10 +338,10 @@ class Study:
     def _names(self) -> Sequence[Any]:
         """The names of the arms, which never change."""
         with self._lock:
-            if not self._replica.known:
+            if not self._live.known:
                 with self._database.transaction() as connection:
-                    self._replica.catch_up(connection)
-            return self._replica.search.names
+                    self._live.catch_up(connection)
+            return self._live.search.names
 
 
 def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002
