@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reference.rivals as literal_rivals
+import reference.rivals as literal
 from oddarm.definitions.interval_gaps import certified_cuts, largest_possible_gap, possible_gaps
 
 ends = st.lists(
@@ -20,7 +20,7 @@ ends = st.lists(
 def test_possible_gaps_equal_the_plain_definition(intervals):
     """The fast bound on each arm's gap is the one found by trying every position."""
     low, high = (np.array(side, dtype=float) for side in zip(*intervals, strict=True))
-    expected = [literal_rivals.gap_above(intervals, i) for i in range(len(intervals))]
+    expected = [literal.gap_above(intervals, i) for i in range(len(intervals))]
     assert possible_gaps(low, high).tolist() == expected
 
 

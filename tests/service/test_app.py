@@ -11,12 +11,12 @@ from fastapi.testclient import TestClient
 from oddarm import create_study, open_study
 from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
-from oddarm.service import create_app
-from oddarm.service import studies as studies_module
+from oddarm.service import batching, create_app
 from oddarm.service.batching import Studies
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
-from oddarm.store import Study, sqlite
+from oddarm.store import Study
+from oddarm.store.database import sqlite
 from oddarm.store.database.base import open_database
 
 ARMS = ["ams", "fra", "lhr", "gru"]
@@ -142,9 +142,9 @@ def test_what_an_expired_pull_counts_as(http):
 
 def test_a_view_is_made_once_for_each_change(demo, monkeypatch):
     """Watchers of a study that does not change are given the view made for the first of them."""
-    made, make = [], studies_module.view_json
+    made, make = [], batching.view_json
     monkeypatch.setattr(
-        studies_module, "view_json", lambda info, search: made.append(info) or make(info, search)
+        batching, "view_json", lambda info, search: made.append(info) or make(info, search)
     )
     views = [demo.get("/studies/demo/view").json() for _ in range(5)]
     assert len(made) == 1
@@ -339,7 +339,7 @@ def test_an_internal_error_says_nothing_of_its_inside(demo, monkeypatch, caplog)
     def broken(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(studies_module, "view_json", broken)
+    monkeypatch.setattr(batching, "view_json", broken)
     answer = demo.get("/studies/demo/view")
     refused(answer, 500, "an internal error")
     assert "secret" not in answer.text
@@ -472,7 +472,7 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
         going.wait()
         return Study(database, name)
 
-    monkeypatch.setattr(studies_module, "Study", slowly)
+    monkeypatch.setattr(batching, "Study", slowly)
 
     async def run():
         studies = Studies(open_database(storage))

@@ -14,10 +14,9 @@ from fastapi.testclient import TestClient
 
 from oddarm import create_study, open_study
 from oddarm.errors import StoreBusyError
-from oddarm.service import create_app
-from oddarm.service import studies as studies_module
+from oddarm.service import batching, create_app
 from oddarm.service.logs import JSONFormatter
-from oddarm.store import postgres
+from oddarm.store.database import postgres
 
 ARMS = ["ams", "fra", "lhr", "gru"]
 PATHS = ("", "/result", "/view", "/export", "/events")
@@ -128,11 +127,11 @@ def test_nobody_is_told_where_the_database_is(study, caplog, end):
 
 def test_the_wait_for_the_database_ends(study, monkeypatch):
     """A request that waits for the database too long is a 503, whatever holds it."""
-    monkeypatch.setattr(studies_module, "MOST_WAITING", 0.2)
+    monkeypatch.setattr(batching, "MOST_WAITING", 0.2)
     going = threading.Event()
     with client_of(study) as http:
         studies = http.app.state.studies
-        monkeypatch.setattr(studies_module, "list_in", lambda _: going.wait())
+        monkeypatch.setattr(batching, "list_in", lambda _: going.wait())
         try:
             answer = http.get("/studies")
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

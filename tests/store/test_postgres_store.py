@@ -14,7 +14,7 @@ import pytest
 
 from oddarm import create_study, list_studies, open_study
 from oddarm.errors import ParameterError, StoreBusyError, StoreError, UnknownStudyError
-from oddarm.store import postgres
+from oddarm.store.database import postgres
 from oddarm.store.database.base import open_database
 from oddarm.testing import NAMES
 

@@ -19,7 +19,7 @@ from oddarm.errors import (
     UnknownStudyError,
 )
 from oddarm.sources import SimulatedArms
-from oddarm.store import replica
+from oddarm.store import live_search
 from oddarm.store.catalog import create_in
 from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
@@ -80,8 +80,8 @@ def test_one_at_a_time_is_the_sequential_algorithm(storage):
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_opening_replays_to_exactly_the_last_state(storage, strategy, events, seconds, monkeypatch):
     """At any moment, whoever opens a study finds the very state, with or without a snapshot."""
-    monkeypatch.setattr(replica, "SNAPSHOT_AFTER", events)
-    monkeypatch.setattr(replica, "SNAPSHOT_SECONDS", seconds)
+    monkeypatch.setattr(live_search, "SNAPSHOT_AFTER", events)
+    monkeypatch.setattr(live_search, "SNAPSHOT_SECONDS", seconds)
     rng, arms = np.random.default_rng(1), SimulatedArms(EASY)
     with started(storage, strategy=strategy, max_pulls=3000) as study:
         late = []
@@ -413,7 +413,7 @@ def test_another_version_takes_a_snapshot(storage, monkeypatch):
     with started(storage) as study:
         study.tell_many({pull.id: 1 for pull in study.ask(5)})
     assert snapshot(storage) == (0, oddarm.__version__)
-    monkeypatch.setattr(replica, "__version__", "0.2.0")
+    monkeypatch.setattr(live_search, "__version__", "0.2.0")
     with open_study(storage, "demo") as study:
         assert snapshot(storage) == (0, oddarm.__version__)
         study.ask(1)

@@ -21,7 +21,7 @@ from oddarm.errors import (
     StoreError,
     StoreFullError,
 )
-from oddarm.store import schema, sqlite
+from oddarm.store.database import schema, sqlite
 from oddarm.store.database.base import open_database
 from oddarm.store.draws import Draws
 from oddarm.testing import NAMES
@@ -344,7 +344,7 @@ def test_postgres_migration(postgres_database):
 
 def test_locked_in_postgres(postgres_database, monkeypatch):
     """A study that another transaction keeps locked is an error to be tried again after."""
-    from oddarm.store import postgres
+    from oddarm.store.database import postgres
 
     create_study(postgres_database, "demo", NAMES, strategy="gold", max_outliers=1).close()
     monkeypatch.setattr(postgres, "WAIT_SECONDS", 1)

@@ -1,10 +1,10 @@
 """The rivals against plain renderings of their definitions, on fixed reward tables."""
 
-import literal_rivals as literal
 import numpy as np
 import pytest
 
 import oddarm
+import reference.rivals as literal
 from oddarm.bounds.sigma import l_of_k
 from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim
 from oddarm.strategies.sigma.wrr import weight

@@ -6,10 +6,10 @@ import sqlite3
 import zipfile
 
 import pytest
-from test_table_sources import write_duckdb, write_parquet
 
 import oddarm
 from oddarm.errors import OddarmError, ParameterError, SourceError
+from support.tables import write_duckdb, write_parquet
 
 duckdb = pytest.importorskip("duckdb")
 

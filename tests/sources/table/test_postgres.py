@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
-from test_table_sources import ARMS, drawn, expected, rows
 
 import oddarm
 from oddarm.errors import OddarmError, ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded
 from oddarm.testing import check_source
+from support.tables import ARMS, drawn, expected, rows
 
 psycopg = pytest.importorskip("psycopg")
 

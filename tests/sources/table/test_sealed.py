@@ -3,10 +3,10 @@
 from itertools import chain
 
 import pytest
-from test_table_sources import ARMS, KINDS, drawn, rows, write_csv, write_duckdb, write_parquet
 
 import oddarm
 from oddarm.errors import SourceError
+from support.tables import ARMS, KINDS, drawn, rows, write_csv, write_duckdb, write_parquet
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
