@@ -12,7 +12,7 @@ from oddarm import create_study, open_study
 from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
 from oddarm.service import batching, create_app
-from oddarm.service.batching import Studies
+from oddarm.service.batching import StudyPool
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
 from oddarm.store import Study
@@ -441,7 +441,7 @@ def test_requests_that_wait_share_a_transaction(storage):
     create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
 
     async def run():
-        studies = Studies(open_database(storage))
+        studies = StudyPool(open_database(storage))
         pulls = await studies.write("demo", lambda batch: batch.ask(40), asks=True)
 
         def tells(pull, reward):
@@ -475,7 +475,7 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
     monkeypatch.setattr(batching, "Study", slowly)
 
     async def run():
-        studies = Studies(open_database(storage))
+        studies = StudyPool(open_database(storage))
         first, *others = [
             asyncio.create_task(studies.read(name, Study.info))
             for name in ("demo", "demo", "demo", "other", "other")

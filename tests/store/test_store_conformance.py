@@ -604,9 +604,9 @@ def test_a_large_batch_told_again(storage):
     with create_study(storage, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         rewards = {pull.id: 1 for pull in study.ask(500)}
         assert study.tell_many(rewards) == 500
-        replica, reads = study._replica, []
-        size = replica.pulls_of
-        replica.pulls_of = lambda *arguments: reads.append(1) or size(*arguments)
+        live, reads = study._live, []
+        size = live.pulls_of
+        live.pulls_of = lambda *arguments: reads.append(1) or size(*arguments)
         assert study.tell_many(rewards) == 0
         assert len(reads) == 1
         beyond = f"{next(iter(rewards)).rpartition('.')[0]}.500"
