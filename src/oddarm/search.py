@@ -1,4 +1,4 @@
-"""The ask/tell state machine: names, budget, state; where rewards come from is the caller's."""
+"""A search that is asked for arms and told their rewards, by name; the caller draws rewards."""
 
 from __future__ import annotations
 
@@ -237,12 +237,7 @@ class Search:
             UnknownArmError: The search has no such arm.
             RewardError: A reward does not fit the declared model.
         """
-        index = self.index_of(arm)
-        if type(reward) in (int, float) and self.rewards.allows(reward):  # type: ignore[arg-type]
-            values = np.array([reward], dtype=np.float64)
-        else:
-            values = self.rewards.check(reward)
-        self.core.tell(index, values)
+        self.core.tell(self.index_of(arm), self.rewards.check(reward))
 
     def tell_indices(self, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Report rewards of many arms at once, as two arrays of equal length.

@@ -199,7 +199,7 @@ class SearchCore:
         self.run: Run = self._strategy.start(setting)
 
     def _check_left(self, failed: int) -> None:
-        """Raise ParameterError if too few arms are left when so many have failed."""
+        """Raise ParameterError if too few arms are left when `failed` arms have failed."""
         n, problem = self._setting.n, self._setting.problem
         left, c = n - failed, problem.capacity(n)
         if left <= 2 * c or left < 3:

@@ -52,7 +52,7 @@ class PendingPull:
 class PullQueue:
     """Hands out pulls, tells their rewards, and sets arms aside whose pulls fail.
 
-    The rewards of an arm are told in the order in which they were asked for. A slow pull thus
+    The rewards of an arm are told in the order in which they were asked for. A slow pull
     holds up the later ones of its arm: if they were told first, what a search has seen would depend
     on how long a reward takes, and no interval is valid for that. It also means that a search which
     has been told k rewards of an arm has been told the first k, so it can be resumed exactly.

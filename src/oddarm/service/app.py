@@ -279,19 +279,19 @@ async def get_study(request: Request, name: StudyName) -> StudyRow:
 @router.delete("/studies/{name}", status_code=204, responses=CHANGE)
 async def delete_study(request: Request, name: StudyName) -> None:
     """Delete a study with all its rewards, for good."""
-    await _studies(request).read(name, Study.delete)
+    await _studies(request).delete(name)
 
 
 @router.post("/studies/{name}/pause", responses=CHANGE)
 async def pause(request: Request, name: StudyName) -> StudyRow:
     """Hand out no more pulls; rewards of those on their way are taken."""
-    return StudyRow.of(await _studies(request).read(name, _paused))
+    return StudyRow.of(await _studies(request).set_paused(name, True))
 
 
 @router.post("/studies/{name}/resume", responses=CHANGE)
 async def resume(request: Request, name: StudyName) -> StudyRow:
     """Hand out pulls again."""
-    return StudyRow.of(await _studies(request).read(name, _resumed))
+    return StudyRow.of(await _studies(request).set_paused(name, False))
 
 
 @router.get("/studies/{name}/result", responses=_shown(RESULT))
@@ -388,16 +388,6 @@ def _pieces(lines: Iterator[str]) -> Iterator[str]:
     """Yield many lines at a time: each piece is made in a thread and sent on its own."""
     while piece := "".join(islice(lines, 1000)):
         yield piece
-
-
-def _paused(study: Study) -> StudyInfo:
-    study.pause()
-    return study.info()
-
-
-def _resumed(study: Study) -> StudyInfo:
-    study.resume()
-    return study.info()
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

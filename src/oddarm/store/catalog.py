@@ -43,7 +43,7 @@ def create_study(
             result says what its promise then supposes.
         options: All else that `Search` takes: strategy, epsilon, rho, delta, rewards, …
     """
-    search = Search(arms, **options)  # refuses what it refuses before a file is made
+    search = Search(arms, **options)  # a bad option is refused before a file is made
     database = open_database(url, create=True)
     try:
         return create_in(database, name, search, expired_reward=expired_reward)
@@ -53,7 +53,7 @@ def create_study(
 
 
 def open_study(url: str | Path, name: str, *, strategy: Strategy | None = None) -> Study:
-    """Return a study that is there already, at exactly the state of its last acknowledged tell.
+    """Return a study that exists, in exactly the state of its last acknowledged tell.
 
     Args:
         url: Where it lives.
@@ -110,7 +110,7 @@ def create_in(
     shown = [str(arm) for arm in search.names]
     if not all(_storable(text) for text in shown):
         raise ParameterError(
-            "an arm's name has a character that is no text (NUL or half a surrogate pair): "
+            "an arm's name has a character that cannot be stored (NUL or half a surrogate pair): "
             "name arms by plain text."
         )
     with database.transaction(write=True) as connection:

@@ -20,7 +20,7 @@ import heapq
 import itertools
 import math
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -142,8 +142,8 @@ class Draws:
     def find(self, pulls: Iterable[str]) -> tuple[list[Draw], list[str]]:
         """Return the draws that are out, and the ids of the pulls that are not."""
         ids = list(pulls)
-        found = [self._out.get(pull) for pull in ids]
-        if None not in found:  # nearly always
+        found = list(map(self._out.get, ids))
+        if all(found):  # nearly always
             return found, []  # type: ignore[return-value]
         others = [pull for pull, draw in zip(ids, found, strict=True) if draw is None]
         return [draw for draw in found if draw is not None], others
@@ -159,25 +159,40 @@ class Draws:
             ) from None
 
     def close(self, draws: list[Draw]) -> None:
-        """Note that draws are not out any more: nobody else may tell them or give them up."""
+        """Note that draws are not out any more: they cannot be told or given up again."""
         for draw in draws:
             del self._out[draw.id]
 
     def tell(self, draws: list[Draw], rewards: list[float]) -> tuple[list[int], list[float]]:
-        """Take the rewards of closed draws; return the rewards that count now, and their arms."""
+        """Take the rewards of closed draws; return the arms and rewards that count now."""
+        arms: list[int] = []
+        counted: list[float] = []
         for draw, reward in zip(draws, rewards, strict=True):
-            draw.reward = reward
-        arms = [draw.arm for draw in draws if draw.arm in self._lines]
-        self.waiting += len(arms)
-        return self._release(dict.fromkeys(arms))
+            line = self._lines.get(draw.arm)
+            if line is None:  # the arm failed
+                continue
+            if line[0] is not draw:
+                draw.reward = reward
+                self.waiting += 1
+                continue
+            line.popleft()
+            arms.append(draw.arm)
+            counted.append(reward)
+            if self.waiting:
+                self._release(draw.arm, arms, counted)
+        self._settle(arms)
+        return arms, counted
 
     def give_up(self, draws: list[Draw]) -> tuple[list[int], list[float]]:
         """Take closed draws out of their lines; return what counts now, as `tell` does."""
-        lost = [draw for draw in draws if draw.arm in self._lines]
-        for draw in lost:
-            self._lines[draw.arm].remove(draw)
-            self._core.ledger.settle(draw.arm)
-        return self._release(dict.fromkeys(draw.arm for draw in lost))
+        arms: list[int] = []
+        counted: list[float] = []
+        for draw in draws:
+            if draw.arm in self._lines:
+                self._lines[draw.arm].remove(draw)
+                self._release(draw.arm, arms, counted)
+        self._settle(arms + [draw.arm for draw in draws])
+        return arms, counted
 
     def drop(self, arm: int) -> None:
         """Close the line of an arm that failed."""
@@ -247,20 +262,18 @@ class Draws:
         """Return whether a draw is out and still matters, and its newest lease has ended."""
         return draw.lease.due <= now and draw.id in self._out and draw.arm in self._lines
 
-    def _release(self, arms: Iterable[int]) -> tuple[list[int], list[float]]:
-        """Take the told draws at the heads of lines out of them; return their arms and rewards."""
-        counted_arms: list[int] = []
-        counted: list[float] = []
-        for arm in arms:
-            line, before = self._lines[arm], len(counted)
-            while line and (reward := line[0].reward) is not None:
-                line.popleft()
-                counted.append(reward)
-            count = len(counted) - before
-            counted_arms += [arm] * count
+    def _release(self, arm: int, arms: list[int], counted: list[float]) -> None:
+        """Take the draws at the head of a line that were told out of it, and append them."""
+        line = self._lines[arm]
+        while line and (reward := line[0].reward) is not None:
+            line.popleft()
+            self.waiting -= 1
+            arms.append(arm)
+            counted.append(reward)
+
+    def _settle(self, arms: list[int]) -> None:
+        for arm, count in Counter(arms).items():
             self._core.ledger.settle(arm, count)
-        self.waiting -= len(counted)
-        return counted_arms, counted
 
 
 def _check(row: Any, n: int) -> None:

@@ -203,9 +203,9 @@ class LiveSearch:
     def tell(
         self, draws: list[Draw], rewards: list[float], data: Iterable[tuple[int, list[float]]] = ()
     ) -> None:
-        """Take the rewards of closed draws, and data that nobody asked for, by arm.
+        """Take the rewards of closed draws, and rewards that were not asked for, by arm.
 
-        Data counts at once, before the rewards of draws.
+        Those that were not asked for count at once, before those of draws.
         """
         began = time.perf_counter()
         self._empty.clear()

@@ -83,18 +83,18 @@ class Study:
             self._live.catch_up(connection)
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
-        """Return pulls to be made; each is yours until it expires.
+        """Return pulls for the caller to make; until they expire, no other worker gets them.
 
-        Pulls that others let expire are handed out again first, under the same id, unless the
+        Pulls that have expired are handed out again first, under the same id, unless the
         study has an `expired_reward`.
 
         Args:
             limit: The most pulls to return; None for one natural round of the strategy.
-            lease_seconds: How long nobody else is given them.
+            lease_seconds: How long until the pulls expire.
 
         Returns:
-            Pulls; empty when the study is done or paused, or when all that its budget or its
-            finite pools allow is on its way.
+            Pulls; empty when the study is done or paused, or when its budget or its finite pools
+            allow no more beside those in flight.
         """
         with self.batch() as batch:
             return batch.ask(limit, lease_seconds=lease_seconds)
@@ -128,8 +128,8 @@ class Study:
             rewards: One reward or several.
             key: A name of your own for these rewards; told again under it, they change nothing.
 
-        They count at once. Report what you have, not what you like: which rewards are reported
-        must not depend on their values.
+        They count at once. Report all that you have: which rewards are reported must not depend
+        on their values.
 
         Returns:
             Whether they were new.
@@ -156,7 +156,7 @@ class Study:
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
 
-        Its pulls on their way may still be told; that changes nothing.
+        Its pulls in flight may still be told; that changes nothing.
 
         Args:
             arm: The arm.
@@ -175,7 +175,7 @@ class Study:
     def batch(self) -> Iterator[StudyTransaction]:
         """Give a `StudyTransaction`, with which many asks and tells are one transaction.
 
-        What its methods refuse leaves no trace; any other error undoes the whole batch.
+        What its methods refuse leaves no trace; any other error undoes the whole transaction.
         """
         with self._alone():
             batch = None
@@ -192,7 +192,7 @@ class Study:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads out; refuse what a batch of this thread would be confused by."""
+        """Keep other threads out, and refuse to use the study inside its own transaction."""
         with self._lock:
             if self._in_batch:
                 raise ParameterError(
@@ -206,7 +206,7 @@ class Study:
                 self._in_batch = False
 
     def search(self) -> Search:
-        """Return a copy of the search as it is now, which is yours to change."""
+        """Return a copy of the search as it is now, which the caller may change."""
         with self._alone():
             with self._database.transaction() as connection:
                 self._live.catch_up(connection)
@@ -235,7 +235,7 @@ class Study:
         return self.info().status == "done"
 
     def pause(self) -> None:
-        """Hand out no more pulls; rewards of those on their way are taken."""
+        """Hand out no more pulls; the rewards of those in flight are taken."""
         self._set_paused(1)
 
     def resume(self) -> None:
@@ -253,7 +253,7 @@ class Study:
     def delete(self) -> None:
         """Delete the study with all its rewards, for good."""
         with self._database.transaction(write=True) as connection:
-            # Held first, so that nobody writes what would be left behind.
+            # Locked first, so that no other process writes rows that would be left behind.
             self._check_there(connection, self._database.row_lock)
             for table in ("events", "snapshots", "leases", "keys", "arms"):
                 connection.execute(f"DELETE FROM oddarm_{table} WHERE study = ?", (self._id,))
@@ -279,7 +279,7 @@ class Study:
             format: "jsonl" for one JSON object a line, or "csv".
 
         Raises:
-            UnknownStudyError: The study was deleted, be it while lines are read.
+            UnknownStudyError: The study was deleted, before the call or while lines are read.
         """
         if format not in ("jsonl", "csv"):
             raise ParameterError(f"format == {format!r}, must be 'jsonl' or 'csv'.")
@@ -288,7 +288,7 @@ class Study:
         return _lines(self.tells(), format)
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
-        """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
+        """Yield every reward, as `export` describes; a long log is read `page` events at a time."""
         names, tag = self._names, self._live.tag
         last = 0
         while True:
@@ -317,7 +317,7 @@ class Study:
                 return
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def __enter__(self) -> Self:

@@ -169,7 +169,7 @@ class StudyTransaction:
         return out
 
     def _close(self, draws: list[Draw]) -> None:
-        """Let nobody else tell draws, or give them up."""
+        """Note that draws are told or given up: they cannot be again."""
         self.advanced = True
         self._live.draws.close(draws)
 
@@ -244,7 +244,7 @@ class StudyTransaction:
         return values
 
     def _check_pool(self, arm: int, count: int) -> None:
-        """Raise RewardError if a finite pool has fewer items left that nobody was asked for."""
+        """Raise RewardError if the pool has fewer items left that were not asked for."""
         ledger, pools = self._core.ledger, self._core.tally.pools
         gathered = sum(len(values) for other, values, _ in self._data if other == arm)
         left = ledger.pool_room(arm) - gathered
