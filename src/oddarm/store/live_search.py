@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from oddarm._version import __version__
@@ -174,13 +175,12 @@ class LiveSearch:
 
     def ask(self, limit: int | None) -> list[int]:
         """Ask the search; return the arms of new pulls."""
-        began = time.perf_counter()
-        arms = self.core.ask(limit)
+        with self._timing():
+            arms = self.core.ask(limit)
         if arms:
             self._empty.clear()
         else:
             self._empty.add(limit)
-        self._note(began)
         return arms
 
     def grant(self, ask: int, body: Any, again: list[Draw]) -> list[Draw]:
@@ -201,38 +201,47 @@ class LiveSearch:
         return [*again, *self.draws.grant(ask, body["arms"], lease)]
 
     def tell(
-        self, draws: list[Draw], rewards: list[float], data: Iterable[tuple[int, list[float]]] = ()
+        self, draws: list[Draw], rewards: list[float], data: Sequence[tuple[int, list[float]]] = ()
     ) -> None:
         """Take the rewards of closed draws, and rewards that were not asked for, by arm.
 
         Those that were not asked for count at once, before those of draws.
         """
-        began = time.perf_counter()
-        self._empty.clear()
-        arms = [arm for arm, own in data for _ in own]
-        values = [reward for _, own in data for reward in own]
-        counted_arms, counted = self.draws.tell(draws, rewards)
-        tell_all(self.core, arms + counted_arms, values + counted)
-        self._note(began)
+        with self._changing():
+            arms = [arm for arm, own in data for _ in own]
+            values = [reward for _, own in data for reward in own]
+            counted_arms, counted = self.draws.tell(draws, rewards)
+            tell_all(self.core, arms + counted_arms, values + counted)
 
     def give_up(self, draws: list[Draw]) -> None:
         """Take note that closed draws are lost."""
-        began = time.perf_counter()
-        self._empty.clear()
-        if not self.core.done:
-            self.given_up += sum(draw.arm not in self.core.failed for draw in draws)
-        arms, rewards = self.draws.give_up(draws)
-        self.core.give_back([draw.arm for draw in draws])
-        tell_all(self.core, arms, rewards)
-        self._note(began)
+        with self._changing():
+            if not self.core.done:
+                self.given_up += sum(draw.arm not in self.core.failed for draw in draws)
+            arms, rewards = self.draws.give_up(draws)
+            self.core.give_back([draw.arm for draw in draws])
+            tell_all(self.core, arms, rewards)
 
     def set_aside(self, arm: int, reason: str) -> None:
         """Go on without an arm."""
-        began = time.perf_counter()
+        with self._changing():
+            self.core.set_aside(arm, reason)
+            self.draws.drop(arm)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Note an event that changes what the search may ask for, and the time that it takes."""
         self._empty.clear()
-        self.core.set_aside(arm, reason)
-        self.draws.drop(arm)
-        self._note(began)
+        with self._timing():
+            yield
+
+    @contextmanager
+    def _timing(self) -> Iterator[None]:
+        """Note an event, and the time that the search takes for it."""
+        began = time.perf_counter()
+        yield
+        self._events += 1
+        self._seconds += time.perf_counter() - began
 
     def _apply(self, seq: int, kind: str, body: Any) -> bool:
         """Carry out an event of the log; return whether the search asks for the arms in it."""
@@ -260,13 +269,10 @@ class LiveSearch:
         return True
 
     def _closed(self, pulls: Listed) -> list[Draw]:
+        """Return the draws that the log lists, closed."""
         draws = self.draws.named(pulls)
         self.draws.close(draws)
         return draws
-
-    def _note(self, began: float) -> None:
-        self._events += 1
-        self._seconds += time.perf_counter() - began
 
     def save(self, connection: Connection) -> None:
         """Write how far the study is, with a snapshot if the last one is long ago."""
