@@ -81,14 +81,15 @@ class Ledger:
         self._in_flight_of.update(arms)
         self.in_flight += len(arms)
 
-    def settle(self, arm: int, count: int = 1) -> None:
-        """Note that pulls of an arm are not in flight any more: they were told, or are lost.
+    def settle(self, arms: Sequence[int]) -> None:
+        """Note that a pull of each of the arms is not in flight any more: it was told, or is lost.
 
-        Those of an arm that was dropped are forgotten already.
+        The pulls of an arm that was dropped are forgotten already.
         """
-        count = min(count, self._in_flight_of[arm])
-        self._in_flight_of[arm] -= count
-        self.in_flight -= count
+        for arm, count in Counter(arms).items():
+            settled = min(count, self._in_flight_of[arm])
+            self._in_flight_of[arm] -= settled
+            self.in_flight -= settled
 
     def settle_all(self) -> None:
         """Note that no pull is in flight any more."""
@@ -101,10 +102,10 @@ class Ledger:
 
     def take_back(self, limit: int | None) -> list[int]:
         """Return up to `limit` of the pulls given back; None for all."""
-        count = len(self.given_back) if limit is None else min(limit, len(self.given_back))
+        count = min(limit or len(self.given_back), len(self.given_back))
         return [self.given_back.popleft() for _ in range(count)]
 
     def drop(self, arm: int) -> None:
         """Forget the pulls of an arm that failed."""
-        self.settle(arm, self._in_flight_of[arm])
+        self.in_flight -= self._in_flight_of.pop(arm, 0)
         self.given_back = deque(other for other in self.given_back if other != arm)

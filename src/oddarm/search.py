@@ -122,14 +122,9 @@ class Search:
             else dict(zip(self.names, range(self.n), strict=True))
         )
         self.supposes: list[str] = []
-        tally = Tally(self.n, self.rewards)
-        setting = Setting(self.problem, self.rewards, tally, self.n, bound, until, self.seed)
+        self.tally = Tally(self.n, self.rewards)
+        setting = Setting(self.problem, self.rewards, self.tally, self.n, bound, until, self.seed)
         self.core = SearchCore(self.strategy, setting, budget)
-
-    @property
-    def tally(self) -> Tally:
-        """The rewards told so far, by arm."""
-        return self.core.tally
 
     @property
     def run(self) -> Run:
@@ -292,7 +287,7 @@ class Search:
 
     def declared(self) -> list[Any]:
         """Return the arms declared so far, in order."""
-        return [self.names[i] for i in self.core.declared()]
+        return [self.names[i] for i in self.core.indices(self.run.declared())]
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
@@ -309,7 +304,7 @@ class Search:
         return Result.of(
             names=self.names,
             order=self.core.order(),
-            declared=self.core.declared(),
+            declared=self.core.indices(run.declared()),
             tally=self.tally,
             low=low,
             high=high,

@@ -141,10 +141,6 @@ class SearchCore:
         failed = np.array([*self.failed], dtype=np.intp)
         return np.concatenate([self.live[self.run.order()], failed])
 
-    def declared(self) -> list[int]:
-        """Return the arms declared so far, in order."""
-        return self.indices(self.run.declared())
-
     def indices(self, places: Sequence[int]) -> list[int]:
         """Return the indices of arms that the run names by its own numbers."""
         return list(places) if self.live is None else self.live[list(places)].tolist()

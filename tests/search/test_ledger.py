@@ -36,7 +36,7 @@ def test_told_and_in_flight_stay_within_budget_and_pools(seed, budget, pools):
         rng.shuffle(flying)
         for _ in range(rng.randrange(len(flying) + 1)):
             arm = flying.pop()
-            ledger.settle(arm)
+            ledger.settle([arm])
             if rng.random() < 0.7:
                 tally.add(arm, np.ones(1))
         assert ledger.in_flight == len(flying)
@@ -66,7 +66,7 @@ def test_an_arm_that_failed_is_forgotten_once():
     ledger.send([0, 1, 0])
     ledger.give_back([0, 2])
     ledger.drop(0)
-    ledger.settle(0)
+    ledger.settle([0])
     assert (ledger.in_flight, list(ledger.given_back)) == (1, [2])
     ledger.settle_all()
     assert ledger.room == 10
@@ -82,5 +82,5 @@ def test_pulls_in_flight_take_room_of_a_search():
     core.ledger.send([0, 1])
     assert core.ask(None) == []
     assert search.verdict == "running"
-    core.ledger.settle(9)
+    core.ledger.settle([9])
     assert core.ask(3) == [2]

@@ -494,6 +494,27 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
     assert opened.count("demo") == 1
 
 
+def test_a_study_that_was_deleted_leaves_the_pool(storage):
+    """One deleted and made anew by another process is found anew; one deleted here is dropped."""
+    create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
+
+    async def run():
+        pool = StudyPool(open_database(storage))
+        before = await pool.read("demo", Study.info)
+        with open_study(storage, "demo") as other:
+            other.delete()
+        create_study(storage, "demo", 5, strategy="rr", max_outliers=1).close()
+        after = await pool.read("demo", Study.info)
+        await pool.delete("demo")
+        kept = list(pool._committers)
+        with pytest.raises(UnknownStudyError, match="is not there, or was deleted"):
+            await pool.read("demo", Study.info)
+        pool.close()
+        return before.strategy, after.strategy, kept
+
+    assert asyncio.run(run()) == ("gold", "rr", [])
+
+
 def test_openapi_has_examples(http):
     """Every body of a request is described with an example that fits it."""
     schemas = http.get("/openapi.json").json()["components"]["schemas"]

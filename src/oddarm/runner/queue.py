@@ -10,7 +10,6 @@ from typing import Any
 
 from oddarm.errors import OddarmError, ParameterError, RewardError, SourceError
 from oddarm.search import Search
-from oddarm.search_core import SearchCore
 from oddarm.sources import Job, Source
 
 __all__ = ["PendingPull", "PullQueue"]
@@ -73,6 +72,7 @@ class PullQueue:
         self, search: Search, source: Source, batch: int | None, in_flight: int, retries: int
     ) -> None:
         self.search = search
+        self._core = search.core
         self.source = source
         self.batch = batch
         self.in_flight = in_flight
@@ -174,10 +174,6 @@ class PullQueue:
         )
 
     @property
-    def _core(self) -> SearchCore:
-        return self.search.core
-
-    @property
     def _unproved(self) -> bool:
         """Whether pulls have failed and none has succeeded, in too few arms to blame the source."""
         return not self._succeeded and 0 < len(self._first_errors) < ALIKE
@@ -243,7 +239,7 @@ class PullQueue:
     def _settle(self, pull: PendingPull) -> None:
         """Forget a pull that was told, or whose arm was set aside."""
         del self._untold[pull]
-        self._core.ledger.settle(pull.arm, pull.count)
+        self._core.ledger.settle([pull.arm] * pull.count)
 
     def _check_first(self, arm: int, error: Exception) -> None:
         """Raise an error if the first pulls of several arms have failed alike."""

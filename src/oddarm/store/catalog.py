@@ -97,7 +97,7 @@ def create_in(
             raise ParameterError(f"expired_reward == {expired_reward!r}, must be one reward.")
         expired_reward = float(values[0])
     clock = clock or Clock()
-    identity = secrets.randbits(62)
+    identity, kind = secrets.randbits(62), search.strategy.name
     live = LiveSearch(identity, name, search.strategy, clock)
     live.begin(search, expired_reward)
     try:
@@ -117,18 +117,7 @@ def create_in(
         made = connection.execute(
             f"INSERT INTO oddarm_studies (id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (name) DO NOTHING",
-            (
-                identity,
-                name,
-                clock.wall(),
-                search.strategy.name,
-                search.n,
-                0,
-                0,
-                0,
-                0,
-                search.verdict,
-            ),
+            (identity, name, clock.wall(), kind, search.n, 0, 0, 0, 0, search.verdict),
         )
         if made.rowcount != 1:
             raise StudyExistsError(

@@ -20,7 +20,7 @@ import heapq
 import itertools
 import math
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -69,12 +69,12 @@ class Draw:
 
     __slots__ = ("arm", "ask", "id", "lease", "position", "reward")
 
-    def __init__(self, tag: str, ask: int, position: int, arm: int, lease: Lease) -> None:
+    def __init__(self, tag: str, ask: int, position: int, arm: int) -> None:
         self.id = f"{tag}.{ask}.{position}"
         self.ask = ask
         self.position = position
         self.arm = arm
-        self.lease = lease
+        self.lease: Lease
         self.reward: float | None = None
 
     def __lt__(self, other: Draw) -> bool:
@@ -107,16 +107,16 @@ class Draws:
 
     def grant(self, ask: int, arms: Sequence[int], lease: Lease) -> list[Draw]:
         """Add the draws of an ask to the ends of their lines."""
-        draws = [Draw(self._tag, ask, position, arm, lease) for position, arm in enumerate(arms)]
-        self._add(draws)
-        self._push(draws, lease)
+        draws = [Draw(self._tag, ask, position, arm) for position, arm in enumerate(arms)]
+        self._add(draws, lease)
         return draws
 
-    def renew(self, draws: list[Draw], lease: Lease) -> None:
-        """Lease draws that are handed out again."""
+    def lease(self, draws: list[Draw], lease: Lease) -> None:
+        """Lease draws, or lease them again."""
         for draw in draws:
             draw.lease = lease
-        self._push(draws, lease)
+        if draws:
+            heapq.heappush(self._leases, (lease.due, next(self._numbers), draws))
 
     def overdue(self, most: int, now: float) -> list[Draw]:
         """Return up to `most` draws whose lease has ended, the oldest first.
@@ -180,18 +180,19 @@ class Draws:
             counted.append(reward)
             if self.waiting:
                 self._release(draw.arm, arms, counted)
-        self._settle(arms)
+        self._core.ledger.settle(arms)
         return arms, counted
 
     def give_up(self, draws: list[Draw]) -> tuple[list[int], list[float]]:
-        """Take closed draws out of their lines; return what counts now, as `tell` does."""
+        """Take draws that are out out of their lines; return what counts now, as `tell` does."""
         arms: list[int] = []
         counted: list[float] = []
+        self.close(draws)
         for draw in draws:
             if draw.arm in self._lines:
                 self._lines[draw.arm].remove(draw)
                 self._release(draw.arm, arms, counted)
-        self._settle(arms + [draw.arm for draw in draws])
+        self._core.ledger.settle(arms + [draw.arm for draw in draws])
         return arms, counted
 
     def drop(self, arm: int) -> None:
@@ -201,17 +202,12 @@ class Draws:
     def to_rows(self) -> list[list[Any]]:
         """Return all draws as JSON values: ask, position, arm, expires, lease, reward."""
         draws = {draw.id: draw for line in self._lines.values() for draw in line} | self._out
-        return [
-            [
-                draw.ask,
-                draw.position,
-                draw.arm,
-                draw.lease.expires,
-                draw.lease.seconds,
-                draw.reward,
-            ]
-            for draw in sorted(draws.values())
-        ]
+        rows = []
+        for draw in sorted(draws.values()):
+            lease = draw.lease
+            place = [draw.ask, draw.position, draw.arm]
+            rows.append([*place, lease.expires, lease.seconds, draw.reward])
+        return rows
 
     def restore(self, rows: Any, wall: float, now: float) -> None:
         """Take over what `to_rows` returned.
@@ -228,12 +224,11 @@ class Draws:
             _check(row, len(self._core.tally.counts))
             ask, position, arm, expires, seconds, reward = row
             lease = Lease(expires, seconds, now + min(expires - wall, seconds))
-            draw = Draw(self._tag, ask, position, arm, lease)
+            draw = Draw(self._tag, ask, position, arm)
             if draw.id in known:
                 raise damaged("a pull of draws", draw.id, "there once")
             known.add(draw.id)
-            self._add([draw])
-            self._push([draw], lease)
+            self._add([draw], lease)
             if reward is not None:
                 draw.reward = reward
                 self.close([draw])
@@ -246,17 +241,15 @@ class Draws:
             return None
         return int(match[2]), int(match[3])
 
-    def _add(self, draws: list[Draw]) -> None:
+    def _add(self, draws: list[Draw], lease: Lease) -> None:
+        """Add draws that are out to the ends of their lines."""
         failed = self._core.failed
         for draw in draws:
             self._out[draw.id] = draw
             if draw.arm not in failed:
                 self._lines.setdefault(draw.arm, deque()).append(draw)
         self._core.ledger.send([draw.arm for draw in draws if draw.arm not in failed])
-
-    def _push(self, draws: list[Draw], lease: Lease) -> None:
-        if draws:
-            heapq.heappush(self._leases, (lease.due, next(self._numbers), draws))
+        self.lease(draws, lease)
 
     def _is_late(self, draw: Draw, now: float) -> bool:
         """Return whether a draw is out and still matters, and its newest lease has ended."""
@@ -270,10 +263,6 @@ class Draws:
             self.waiting -= 1
             arms.append(arm)
             counted.append(reward)
-
-    def _settle(self, arms: list[int]) -> None:
-        for arm, count in Counter(arms).items():
-            self._core.ledger.settle(arm, count)
 
 
 def _check(row: Any, n: int) -> None:

@@ -20,7 +20,7 @@ from oddarm.search_core import SearchCore
 from oddarm.state import OrNone, Real, Whole, mapping, parse
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, reading
-from oddarm.store.draws import Draw, Draws, Lease, Listed
+from oddarm.store.draws import Draw, Draws, Lease
 from oddarm.store.legacy import read_legacy
 from oddarm.store.log import dumps, loads, tell_all
 from oddarm.strategies import Strategy
@@ -91,27 +91,21 @@ class LiveSearch:
         return self.search.core
 
     @property
-    def known(self) -> bool:
-        """Whether there is a search in memory."""
-        return self._search is not None
-
-    @property
     def supposes(self) -> list[str]:
         """What became of pulls that were not told in time, and what the promise then supposes."""
         found = []
         if self.again:
-            late = "1 pull was" if self.again == 1 else f"{self.again:,} pulls were"
             found.append(
-                f"{late} not told in time and drawn again; that supposes that being late does not "
-                "depend on the reward."
+                f"{_pulls_were(self.again)} not told in time and drawn again; that supposes that "
+                "being late does not depend on the reward."
             )
         if self.expired:
-            late = "1 pull was" if self.expired == 1 else f"{self.expired:,} pulls were"
+            late = _pulls_were(self.expired)
             found.append(f"{late} not told in time and counted as {self.expired_reward:g}.")
         if self.given_up:
-            lost = "1 pull was" if self.given_up == 1 else f"{self.given_up:,} pulls were"
             found.append(
-                f"{lost} given up; that supposes that losing a pull does not depend on the reward."
+                f"{_pulls_were(self.given_up)} given up; that supposes that losing a pull does not "
+                "depend on the reward."
             )
         return found
 
@@ -196,7 +190,7 @@ class LiveSearch:
         expires, seconds = body["expires"], body["lease"]
         left = min(expires - self.clock.wall(), seconds)
         lease = Lease(expires, seconds, self.clock.steady() + left)
-        self.draws.renew(again, lease)
+        self.draws.lease(again, lease)
         self.again += len(again)
         return [*again, *self.draws.grant(ask, body["arms"], lease)]
 
@@ -207,15 +201,17 @@ class LiveSearch:
 
         Those that were not asked for count at once, before those of draws.
         """
-        with self._changing():
+        with self._timing():
+            self._empty.clear()
             arms = [arm for arm, own in data for _ in own]
             values = [reward for _, own in data for reward in own]
             counted_arms, counted = self.draws.tell(draws, rewards)
             tell_all(self.core, arms + counted_arms, values + counted)
 
     def give_up(self, draws: list[Draw]) -> None:
-        """Take note that closed draws are lost."""
-        with self._changing():
+        """Take note that draws that are out are lost."""
+        with self._timing():
+            self._empty.clear()
             if not self.core.done:
                 self.given_up += sum(draw.arm not in self.core.failed for draw in draws)
             arms, rewards = self.draws.give_up(draws)
@@ -224,16 +220,10 @@ class LiveSearch:
 
     def set_aside(self, arm: int, reason: str) -> None:
         """Go on without an arm."""
-        with self._changing():
+        with self._timing():
+            self._empty.clear()
             self.core.set_aside(arm, reason)
             self.draws.drop(arm)
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Note an event that changes what the search may ask for, and the time that it takes."""
-        self._empty.clear()
-        with self._timing():
-            yield
 
     @contextmanager
     def _timing(self) -> Iterator[None]:
@@ -248,7 +238,7 @@ class LiveSearch:
         if kind == "aside":
             self.set_aside(body["arm"], body["reason"])
         elif kind == "give-up":
-            self.give_up(self._closed(body["pulls"]))
+            self.give_up(self.draws.named(body["pulls"]))
         elif kind == "ask":
             alike: bool = body["limit"] == 0 or self.ask(body["limit"]) == body["arms"]
             self.grant(seq, body, self.draws.named(body.get("again", [])))
@@ -261,18 +251,13 @@ class LiveSearch:
                 if isinstance(pulls, str):
                     data.append((arms, values))
                 else:
-                    draws += self._closed(pulls)
+                    draws += self.draws.named(pulls)
                     rewards += values
+            self.draws.close(draws)
             if kind == "expired":
                 self.expired += len(rewards)
             self.tell(draws, rewards, data)
         return True
-
-    def _closed(self, pulls: Listed) -> list[Draw]:
-        """Return the draws that the log lists, closed."""
-        draws = self.draws.named(pulls)
-        self.draws.close(draws)
-        return draws
 
     def save(self, connection: Connection) -> None:
         """Write how far the study is, with a snapshot if the last one is long ago."""
@@ -397,3 +382,7 @@ class LiveSearch:
                 f"{__version__} on this machine comes to {search.verdict!r}: open it with the "
                 "version, and on the kind of machine, that it ran on."
             )
+
+
+def _pulls_were(count: int) -> str:
+    return "1 pull was" if count == 1 else f"{count:,} pulls were"

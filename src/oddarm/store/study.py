@@ -8,7 +8,7 @@ import io
 import itertools
 import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -81,6 +81,7 @@ class Study:
             self._id = int(row[0])
             self._live = LiveSearch(self._id, name, strategy, clock or Clock())
             self._live.catch_up(connection)
+        self._names = self._live.search.names  # which never change
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls for the caller to make; until they expire, no other worker gets them.
@@ -333,15 +334,6 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._database.url}>"
-
-    @property
-    def _names(self) -> Sequence[Any]:
-        """The names of the arms, which never change."""
-        with self._lock:
-            if not self._live.known:
-                with self._database.transaction() as connection:
-                    self._live.catch_up(connection)
-            return self._live.search.names
 
 
 def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002

@@ -61,12 +61,8 @@ class StudyTransaction:
         if asked == 0 and not again:
             return []
         expires = live.clock.wall() + lease_seconds
-        body: dict[str, Any] = {
-            "limit": asked,
-            "arms": arms,
-            "expires": expires,
-            "lease": lease_seconds,
-        }
+        body: dict[str, Any] = {"limit": asked, "arms": arms}
+        body |= {"expires": expires, "lease": lease_seconds}
         if again:
             body["again"] = listed(again)
         names = live.search.names
@@ -91,7 +87,8 @@ class StudyTransaction:
         )
         if len(values) != len(out):
             raise RewardError(f"{len(values)} rewards for {len(out)} pulls, must be one each.")
-        self._close(out)
+        self.advanced = True
+        self._live.draws.close(out)  # so that they are not told twice before they are flushed
         self._told[0].extend(out)
         self._told[1].extend(values)
         return len(out)
@@ -125,7 +122,6 @@ class StudyTransaction:
         self._count_expired()
         out = self._still_out(dict.fromkeys(pulls))
         if out:
-            self._close(out)
             self._log("give-up", {"pulls": listed(out)})
             self._live.give_up(out)
             self._write_arms({draw.arm for draw in out})
@@ -158,26 +154,16 @@ class StudyTransaction:
         self.advanced = True
         late = live.draws.overdue(sys.maxsize, live.clock.steady())
         if late:
-            self._close(late)
+            live.draws.close(late)
             live.expired += len(late)
             self._tell("expired", late, [live.expired_reward] * len(late), [])
 
     def _still_out(self, pulls: Mapping[str, object]) -> list[Draw]:
         """Return the draws of pulls that were not told before; all must have been handed out."""
-        out, others = self._live.draws.find(pulls)
-        self._check_handed_out(others)
-        return out
-
-    def _close(self, draws: list[Draw]) -> None:
-        """Note that draws are told or given up: they cannot be again."""
-        self.advanced = True
-        self._live.draws.close(draws)
-
-    def _check_handed_out(self, pulls: list[str]) -> None:
-        """Raise UnknownPullError if the study never handed out one of the pulls."""
         live = self._live
+        out, others = live.draws.find(pulls)
         sizes: dict[int, int] = {}
-        for pull in pulls:
+        for pull in others:
             place = live.draws.place(pull)
             if place is not None and place[0] not in sizes:
                 sizes[place[0]] = live.pulls_of(self._connection, place[0])
@@ -186,6 +172,7 @@ class StudyTransaction:
                     f"pull {pull!r} was never handed out by study {live.name!r}: "
                     "tell the id that ask returned."
                 )
+        return out
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
