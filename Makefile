@@ -31,8 +31,8 @@ demo: $(LIBRARY) ## Find the routes that are late unlike the rest, in real fligh
 	@echo "Your own table: $(BIN)/oddarm find FILE.csv --arm COLUMN --reward COLUMN"
 
 lint: $(LIBRARY) ## ruff, mypy --strict and clang-format.
-	@$(BIN)/ruff check src tests verification benchmarks examples tools hatch_build.py
-	@$(BIN)/ruff format --check src tests verification benchmarks examples tools hatch_build.py
+	@$(BIN)/ruff check src tests reproduction verification benchmarks examples tools hatch_build.py
+	@$(BIN)/ruff format --check src tests reproduction verification benchmarks examples tools hatch_build.py
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)/*.c $(KERNELS)/*.h benchmarks/*.c
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing
@@ -40,7 +40,7 @@ lint: $(LIBRARY) ## ruff, mypy --strict and clang-format.
 test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
 	@sh tools/install_chromium.sh
-	@$(BIN)/python -m pytest -q -n auto --doctest-modules src tests README.md docs
+	@$(BIN)/python -m pytest -q -n auto --doctest-modules src reproduction tests README.md docs
 
 verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slower).
 	@$(BIN)/python -m verification

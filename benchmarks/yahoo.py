@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oddarm.datasets import read_r6a
+from reproduction.yahoo import read_r6a
 
 LINES = 650_000  # about 1 GB of text
 

@@ -27,6 +27,7 @@ from oddarm.state import (
     parse,
 )
 from oddarm.strategies import STRATEGIES, Adaptive, Gold
+from oddarm.strategies.adaptive.certify import Judgement, Stage
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "states").glob("*.json"))
 
@@ -303,9 +304,10 @@ def test_shares_as_text(rho, words):
 def test_judged_infinities_are_saved():
     """What is certain of a group may be infinite, and comes back so."""
     search = at_moment(Adaptive(), {"rewards": Bernoulli(), "until": "found"}, "middle")
-    search.run.judged[1] = [0.0, math.inf, 0.0, 0.5]
+    (stage,) = search.run.stages = [Stage.after([], np.array([1]), 7, search.n)]
+    stage.judgement = Judgement(0, (0.0, math.inf, 0.0, 0.5))
     again = Search.from_dict(parse(json.dumps(search.to_dict(), allow_nan=False)))
-    np.testing.assert_array_equal(again.run.judged, search.run.judged)
+    assert again.run.stages[0].judgement == stage.judgement
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", *sorted({*STRATEGIES} - {"adaptive", "gold"})])
@@ -328,7 +330,7 @@ def test_a_round_of_an_enormous_search_is_asked_for_in_parts():
     state["run"]["quota"]["data"] = [10**9] * 8
     search = Search.from_dict(state)
     assert len(search.run.ask(None)) == 1_000_000
-    assert search.run.quota.sum() == 8 * 10**9 - 1_000_000
+    assert search.run.round.quota.sum() == 8 * 10**9 - 1_000_000
 
 
 def test_a_run_without_fields_has_its_verdict_saved():

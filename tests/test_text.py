@@ -1,4 +1,4 @@
-"""Text for terminals, spreadsheets and tables."""
+"""Text for terminals and spreadsheets."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
-from oddarm._text import csv_cell, printable, text_table
+from oddarm._text import csv_cell, printable
 from oddarm.results.progress import describe
 
 EVIL = ["\x1b[2J\x1b[31mred", "back\rforward", "two\nlines", "bell\x07", "c1\x9b31m", "rtl\u202eb"]
@@ -74,23 +74,6 @@ def test_plots_of_any_name(tmp_path, path):
     result = searched([*EVIL, r"$\nonsense$", "$x"]).result().with_nouns(r"$\bad$ hosts")
     result.plot(tmp_path / path)
     assert (tmp_path / path).stat().st_size > 0
-
-
-def test_tables_keep_their_columns():
-    """A cell with an end of line or an escape stays in its row and column."""
-    table = text_table({"name": ["a\nb", "c"], "n": ["1", "2"]}, left=("name",))
-    assert table.splitlines() == ["name  n", r"a\nb  1", "c     2"]
-
-
-def test_elastic_columns_take_the_room_that_is_left():
-    """What is shortened to fit grows again when another column was left out."""
-    columns = {"name": ["x" * 40], "long": ["y" * 20], "n": ["1"]}
-    options = {"left": ("name", "long"), "spare": ("long",), "elastic": "name"}
-    widths = {
-        width: list(map(len, text_table(columns, width=width, **options).split("\n")[1].split()))
-        for width in (70, 50, 36, 30, 10)
-    }
-    assert widths == {70: [40, 20, 1], 50: [25, 20, 1], 36: [33, 1], 30: [27, 1], 10: [12, 1]}
 
 
 def test_exports_of_studies(tmp_path):

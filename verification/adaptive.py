@@ -15,14 +15,14 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import oddarm
+from oddarm._typing import Floats
 from oddarm.datasets.synthetic import KINDS, InstanceKind
+from oddarm.definitions.truth import Truth, ranks_first
 from verification.report import Check
 
-Floats = NDArray[np.float64]
 DELTA = 0.1
 EPSILONS = (2.5, 5.0)
 GOLD_PAPER, GOLD_ANYTIME = ("gold", "paper"), ("gold", "anytime")
@@ -226,8 +226,7 @@ def _cost(cell: Cell, strategy: str, bound: str, seed: int) -> Cost:
         instance.means, strategy, bound=bound, epsilon=cell.epsilon, delta=DELTA, seed=seed
     )
     seconds = time.process_time() - started
-    first = result.ranking[: len(instance.outliers)]
-    return Cost(result.pulls, seconds, set(first) == set(instance.outliers))
+    return Cost(result.pulls, seconds, ranks_first(result.ranking, instance.outliers))
 
 
 def ranks_wrongly(
@@ -235,12 +234,11 @@ def ranks_wrongly(
 ) -> tuple[bool, int]:
     """Return whether a group does not rank first on the instance of a seed; and the pulls."""
     values = means(seed)
-    groups = oddarm.outlier_groups(values, epsilon, max_outliers=most, mixed=True)
     result = oddarm.simulate(
         values, "adaptive", epsilon=epsilon, max_outliers=most, delta=DELTA, seed=seed
     )
-    ranked = [set(result.ranking[: len(g.members)]) == set(g.members) for g in groups]
-    return not all(ranked), result.pulls
+    truth = Truth.of(values, result.problem)
+    return not truth.ranks_groups_first(result.ranking), result.pulls
 
 
 def answers_wrongly(
@@ -248,17 +246,11 @@ def answers_wrongly(
 ) -> tuple[bool, int]:
     """Return whether the verdict, or a declared arm, is wrong; and the pulls."""
     values = means(seed)
-    groups = [
-        set(g.members) for g in oddarm.outlier_groups(values, 2.5, max_outliers=most, mixed=True)
-    ]
     result = oddarm.simulate(
         values, "adaptive", max_outliers=most, until=until, delta=DELTA, seed=seed
     )
-    if result.verdict == "none":
-        return bool(groups), result.pulls
-    # The smallest group is confirmed first; the largest holds the members of all.
-    rightly = groups if until == "found" else [max(groups, key=len, default=set())]
-    return set(result.outliers) not in [g for g in rightly if g], result.pulls
+    truth = Truth.of(values, result.problem)
+    return not truth.confirms(result.verdict, result.outliers, until), result.pulls
 
 
 def _error_rate(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Flags, Floats
 from oddarm.bounds import (
     Bernstein,
     BetaMixture,
@@ -24,7 +24,6 @@ from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian
 from oddarm.tally import Tally
 from verification.report import Check
 
-Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Floats]
 DELTA = 0.1
 
@@ -67,12 +66,10 @@ def _add_block(tally: Tally, rewards: Floats) -> None:
     tally.pulls += k * len(rewards)
 
 
-def misses(
-    bound: Bound, model: Rewards, blocks: Iterator[Floats], truth: Floats | float
-) -> NDArray[np.bool_]:
+def misses(bound: Bound, model: Rewards, blocks: Iterator[Floats], truth: Floats | float) -> Flags:
     """Return which runs missed the truth at any look."""
     tally: Tally | None = None
-    missed: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+    missed: Flags = np.zeros(0, dtype=bool)
     for block in blocks:
         if tally is None:
             tally = Tally(len(block), model)

@@ -1,4 +1,4 @@
-"""Text for people: what a terminal and a spreadsheet may be given, and tables that fit.
+"""Text for people: what a terminal and a spreadsheet may be given.
 
 Names of arms and studies come from anywhere. On a terminal they pass through `printable`, in a CSV
 file through `csv_cell`, and nowhere else is that decided.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +23,10 @@ __all__ = [
     "groups_sentence",
     "printable",
     "shortened",
-    "text_table",
 ]
 
 NO_POOLS = "there is no proof for rewards that are drawn once each."
 """Why a strategy takes no finite pools."""
-LEAST = 12
-"""The fewest characters that are left of a column that is shortened."""
-
 
 _JOINERS = "\u200c\u200d"
 """Marks without a shape that are letters of words in some scripts."""
@@ -94,48 +90,6 @@ def group_dict(group: Group) -> dict[str, Any]:
     """Return a group as JSON values; an infinite ε is None."""
     epsilon = group.max_epsilon
     return {**asdict(group), "max_epsilon": epsilon if epsilon < math.inf else None}
-
-
-def text_table(
-    columns: Mapping[str, Sequence[str]],
-    *,
-    left: Collection[str],
-    spare: Sequence[str] = (),
-    elastic: str | None = None,
-    width: int | None = None,
-) -> str:
-    """Return a table as text.
-
-    Args:
-        columns: The cells of each column, by its head.
-        left: The columns that are flush left.
-        spare: The columns that can be left out to fit, those that matter least first.
-        elastic: A column that is shortened to fit before any is left out, to 12 characters.
-        width: The most characters of a line.
-    """
-    cells = {head: list(map(printable, (head, *column))) for head, column in columns.items()}
-    wide = {head: max(map(len, column)) for head, column in cells.items()}
-    whole = wide.get(elastic or "", 0)
-
-    def excess() -> int:
-        return 0 if width is None else max(sum(wide.values()) + 2 * len(wide) - 2 - width, 0)
-
-    if elastic is not None:
-        wide[elastic] = min(whole, LEAST)
-    for head in spare:
-        if excess():
-            del wide[head]
-    if elastic in wide:
-        least, wide[elastic] = wide[elastic], whole
-        wide[elastic] = max(whole - excess(), least)
-        cells[elastic] = [shortened(text, wide[elastic]) for text in cells[elastic]]
-    return "\n".join(
-        "  ".join(
-            cells[head][k].ljust(room) if head in left else cells[head][k].rjust(room)
-            for head, room in wide.items()
-        ).rstrip()
-        for k in range(len(next(iter(cells.values()))))
-    )
 
 
 def shortened(text: str, most: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from oddarm._checks import real_number, whole_number
 from oddarm.errors import ParameterError
+from oddarm.options import DEFAULT_RHO
 from oddarm.state import Flag, Kind, OrNone, Real, Whole, damaged, mapping
 
 __all__ = ["MIN_GOLD_EPSILON", "Problem", "exact", "rounded_down", "rounded_up"]
@@ -21,7 +22,6 @@ _Q = math.exp(1 / 16)
 MIN_GOLD_EPSILON = _Q - 1
 """ε must exceed e^(1/16) - 1 for the coefficient b of GOLD to be positive (Theorem 5.1)."""
 
-DEFAULT_RHO = 0.9
 DIGITS = 1000
 """The most decimals of a number."""
 LEAST_DELTA = 1e-100

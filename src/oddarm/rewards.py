@@ -8,14 +8,14 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oddarm._checks import real_number, whole_number
+from oddarm._typing import Flags, Floats
 from oddarm.errors import ParameterError, RewardError
 
 __all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
 
-Floats = NDArray[np.float64]
 LARGEST = 1e100
 """The largest absolute value of a reward: sums of squares of very many are still floats."""
 SMALLEST = 1e-100
@@ -278,5 +278,5 @@ def _from_dict(spec: dict[str, Any]) -> Rewards:
     return model(**{name: spec[name] for name in given})
 
 
-def _position(bad: NDArray[np.bool_]) -> str:
+def _position(bad: Flags) -> str:
     return f" at position {int(np.argmax(bad))} of {len(bad)}" if len(bad) > 1 else ""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oddarm._checks import whole_number
 from oddarm._files import replace_file
+from oddarm._typing import Indices
 from oddarm._version import __version__
-from oddarm.bounds import BoundKind
 from oddarm.errors import (
     OddarmError,
     ParameterError,
@@ -24,12 +24,13 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
 from oddarm.state import OrNone, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Run, Setting, Strategy, Until, Verdict, as_strategy
+from oddarm.strategies import Outcome, Run, Setting, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -59,7 +60,7 @@ class Search:
         until: When to stop: "ranked", when every group must rank first; for strategies that can,
             "found", when one group is confirmed or none can be; or "confirmed", when every set
             of arms that may be a group is confirmed or refuted.
-        max_pulls: A budget; the search is done when that many rewards have been told.
+        max_pulls: A budget; the search is done after that many rewards.
         seed: For strategies that draw lots.
 
     Attributes:
@@ -174,7 +175,7 @@ class Search:
         arms = self.core.ask(limit)
         return arms if self._index is None else [self.names[i] for i in arms]
 
-    def ask_indices(self, limit: int | None = None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None = None) -> Indices:
         """Return the same as an array of positions in `names`, for callers with many arms.
 
         Example:
@@ -283,42 +284,47 @@ class Search:
 
     def ranking(self) -> list[Any]:
         """Return all arms as ranked now, the most outlying first."""
-        return [self.names[i] for i in self.core.order().tolist()]
+        return [self.names[i] for i in self.core.ranked(self.run.order()).tolist()]
 
     def declared(self) -> list[Any]:
         """Return the arms declared so far, in order."""
-        return [self.names[i] for i in self.core.indices(self.run.declared())]
+        return [self.names[i] for i in self.core.indices(self.run.declared(self.run.order()))]
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        run, live = self.run, self.core.live
-        low, high = run.interval_ends()
-        scores, statuses = run.scores(), run.statuses()
-        if live is not None:
-            (low, high), ends = run.bound.interval(self.tally), (low, high)
-            low[live], high[live] = ends
-            scores_of_live, scores = scores, np.full(self.n, np.nan)
-            scores[live] = scores_of_live
-            of_live = dict(zip(live.tolist(), statuses, strict=True))
-            statuses = [of_live.get(i, "failed") for i in range(self.n)]
         return Result.of(
+            self._outcome(),
             names=self.names,
-            order=self.core.order(),
-            declared=self.core.indices(run.declared()),
             tally=self.tally,
-            low=low,
-            high=high,
-            scores=scores,
-            statuses=statuses,
             errors=self.errors,
             verdict=self.verdict,
             problem=self.problem,
             strategy=self.strategy,
             provenance=self.provenance(),
+        )
+
+    def _outcome(self) -> Outcome:
+        """Return what the run knows, with the arms that have failed."""
+        found = self.run.outcome()
+        live = self.core.live
+        if live is None:
+            return found
+        low, high = self.run.bound.interval(self.tally)
+        low[live], high[live] = found.low, found.high
+        scores = np.full(self.n, np.nan)
+        scores[live] = found.scores
+        statuses = dict(zip(live.tolist(), found.statuses, strict=True))
+        return Outcome(
+            order=self.core.ranked(found.order),
+            declared=self.core.indices(found.declared),
+            scores=scores,
+            statuses=[statuses.get(i, "failed") for i in range(self.n)],
             certificates=[
-                replace(one, members=tuple(self.names[i] for i in self.core.indices(one.members)))
-                for one in run.certificates()
+                replace(one, members=tuple(self.core.indices(one.members)))
+                for one in found.certificates
             ],
+            low=low,
+            high=high,
         )
 
     def provenance(self) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Floats, Indices
 from oddarm.errors import ParameterError
 from oddarm.ledger import Ledger
 from oddarm.state import Arms, Kind, Word, damaged
@@ -64,7 +64,7 @@ class SearchCore:
         arms = self._ask(limit, self.run.ask)
         return arms if type(arms) is list else list(map(int, arms))
 
-    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array; quicker for many arms."""
         return np.asarray(self._ask(limit, self.run.ask_indices), dtype=np.intp)
 
@@ -80,13 +80,11 @@ class SearchCore:
         arms = ask(most if most is None or unspent is None else min(most, unspent))
         return ledger.admit(arms if self.live is None else self.live[np.asarray(arms, np.intp)])
 
-    def tell(self, arm: int, rewards: NDArray[np.float64]) -> None:
+    def tell(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm; those of an arm that failed are ignored."""
         if len(rewards) == 0 or arm in self.failed:
             return
         decided = self.done
-        if decided or len(rewards) > 1:
-            self.run.unsettle()
         self.tally.add(arm, rewards)
         place = arm
         if self.live is not None:
@@ -95,7 +93,7 @@ class SearchCore:
         if not decided:
             self.run.update(place)
 
-    def tell_many(self, arms: NDArray[np.intp], rewards: NDArray[np.float64]) -> None:
+    def tell_many(self, arms: Indices, rewards: Floats) -> None:
         """Count checked rewards of many arms; those of arms that failed are ignored.
 
         The run decides once, after the last reward.
@@ -106,7 +104,6 @@ class SearchCore:
         if len(arms) == 0:
             return
         decided = self.done
-        self.run.unsettle()
         self.tally.add_many(arms, rewards)
         places = arms
         if self.live is not None:
@@ -134,12 +131,11 @@ class SearchCore:
         self._start(self.failed)
         self.run.adopt()
 
-    def order(self) -> NDArray[np.intp]:
-        """Return all arms as ranked now, those that failed last."""
+    def ranked(self, places: Indices) -> Indices:
+        """Return all arms in the order of the run's arms, those that failed last."""
         if self.live is None:
-            return self.run.order()
-        failed = np.array([*self.failed], dtype=np.intp)
-        return np.concatenate([self.live[self.run.order()], failed])
+            return places
+        return np.concatenate([self.live[places], np.array([*self.failed], dtype=np.intp)])
 
     def indices(self, places: Sequence[int]) -> list[int]:
         """Return the indices of arms that the run names by its own numbers."""
@@ -179,7 +175,7 @@ class SearchCore:
         """Start a run over all arms but those that failed."""
         setting = self._setting
         self.failed = failed
-        self.live: NDArray[np.intp] | None = None  # made only if needed: there may be 10⁸ arms
+        self.live: Indices | None = None  # made only if needed: there may be 10⁸ arms
         if failed:
             live = [i for i in range(setting.n) if i not in failed]
             self.live = np.array(live, dtype=np.intp)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._typing import Floats, Indices
 from oddarm.errors import RewardError
 from oddarm.rewards import LARGEST, Bernoulli, Bounded, Rewards
 from oddarm.state import (
@@ -29,7 +30,6 @@ from oddarm.state import (
 
 __all__ = ["Tally", "exact_sum"]
 
-Floats = NDArray[np.float64]
 
 _EXACT = decimal.Context(prec=1000, traps=[decimal.Inexact])
 """Adds the decimals of floats without rounding: rewards have at most 500 digits."""
@@ -126,7 +126,7 @@ class Tally:
         self.counts[arm] = before + len(rewards)
         self.pulls += len(rewards)
 
-    def add_many(self, arms: NDArray[np.intp], rewards: Floats) -> None:
+    def add_many(self, arms: Indices, rewards: Floats) -> None:
         """Count checked rewards of many arms; those of one arm in the order given."""
         if self.plain:
             np.add.at(self.totals, arms, rewards)
@@ -153,7 +153,7 @@ class Tally:
         index = np.array(arms, dtype=np.intp)
         return self._part(index, int(self.counts[index].sum()))
 
-    def _part(self, index: slice | NDArray[np.intp], pulls: int) -> Tally:
+    def _part(self, index: slice | Indices, pulls: int) -> Tally:
         part = object.__new__(Tally)
         part.rewards = self.rewards
         part.counts = self.counts[index]

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.errors import OddarmError, StateError
 from oddarm.runner.api import find
 from oddarm.search import Search
@@ -214,7 +214,6 @@ def check_strategy(strategy: Strategy) -> None:
         check(strategy)
 
 
-Floats = NDArray[np.float64]
 MakeSource = Callable[[], Source]
 
 WHOLE = 2000

@@ -123,7 +123,6 @@ def test_many_runs():
         (["studies", "--storage", "nowhere.db"], "nowhere.db is not there"),
         (["watch", "x", "--storage", "token"], "file is not a database"),
         (["watch", "x", "--interval", "nan"], "--interval"),
-        (["reproduce", "--data", "nowhere"], "--data nowhere: must be a folder"),
         (["find", ""], "there is no file"),
         (["nonsense"], "No such command"),
         (["simulate", "--nonsense"], "No such option"),
@@ -178,31 +177,3 @@ def test_interrupt(monkeypatch, capsys):
                 cli.main()
         assert stop.value.code == 130
         assert capsys.readouterr().err == "oddarm: interrupted\n"
-
-
-def test_reproduce_quick(tmp_path):
-    """The evaluation, small: claims on the screen, a page, figures and all cells on disk."""
-    shown = oddarm("reproduce", "--quick", "--out", tmp_path / "r")
-    assert shown.returncode == 0, shown.stderr
-    assert "GOLD finds the outliers in every run" in shown.stdout
-    page = (tmp_path / "r" / "index.html").read_text(encoding="utf-8")
-    assert "data:image/png;base64," in page
-    assert str(tmp_path) not in page
-    assert len(json.loads((tmp_path / "r" / "cells.json").read_text(encoding="utf-8"))) > 100
-    assert (tmp_path / "r" / "figure3-bernoulli.png").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["reproduce", "--sizes", "20,x"], "must be numbers such as 20,50,100"),
-        (["reproduce", "--data", "nowhere"], "must be a folder"),
-        (["reproduce", "--quick", "--sizes", "21"], "KIND-N-EPSILON"),
-    ],
-)
-def test_reproduce_mistakes(arguments, words, tmp_path):
-    """A mistake is one clear sentence with exit code 2."""
-    shown = oddarm(*arguments, cwd=tmp_path)
-    assert shown.returncode == 2
-    assert words in " ".join(shown.stderr.split())
-    assert "Traceback" not in shown.stderr

@@ -14,7 +14,8 @@ import pytest
 import oddarm
 from oddarm import cli
 from oddarm.cli.find import _plural
-from oddarm.cli.options import DEFAULT_STRATEGY
+from oddarm.options import DEFAULT_STRATEGY
+from oddarm.sources.table.source import TableSource
 
 ROWS = 100
 
@@ -279,7 +280,7 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
     usual = ("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1, "--seed", 3)
     whole = json.loads(find(*usual, "--strategy", strategy, "--json")[1])
     drawn = []
-    draw = oddarm.sources.table.TableSource.draw
+    draw = TableSource.draw
 
     def noted(source, arm, count=1):
         rewards = draw(source, arm, count)
@@ -287,7 +288,7 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
         drawn.extend((arm, row) for row in range(end - len(rewards), end))
         return rewards
 
-    monkeypatch.setattr(oddarm.sources.table.TableSource, "draw", noted)
+    monkeypatch.setattr(TableSource, "draw", noted)
     state = tmp_path / "state.json"
     press_at(pulls)
     assert find(*usual, "--strategy", strategy, "--save", state)[0] == 130

@@ -1,6 +1,5 @@
 """What the help of the commands says is what the code does."""
 
-import inspect
 import re
 from typing import get_args
 
@@ -10,13 +9,13 @@ from typer.testing import CliRunner
 
 import oddarm
 from oddarm.batch import plan as planning
-from oddarm.bounds import BoundKind
 from oddarm.cli.app import app
-from oddarm.cli.options import DEFAULT_STRATEGY, PLOTS
-from oddarm.problem import DEFAULT_RHO
+from oddarm.cli.options import PLOTS
+from oddarm.options import DEFAULT_RHO, DEFAULTS, BoundKind, Until
+from oddarm.options import OPTIONS as SEARCH
 from oddarm.rewards import as_rewards
 from oddarm.sources.table.files import ENCODINGS
-from oddarm.strategies import STRATEGIES, Until
+from oddarm.strategies import STRATEGIES
 
 COMMANDS = typer.main.get_command(app).commands
 OPTIONS = {
@@ -25,7 +24,6 @@ OPTIONS = {
     for option in made.params
     if option.param_type_name == "option"
 }
-SEARCH = inspect.signature(oddarm.Search).parameters
 
 
 def having(name):
@@ -47,20 +45,27 @@ def test_listed_values(name, values):
         assert tuple(listed[1].split("|")) == tuple(values)
 
 
-@pytest.mark.parametrize("name", ["--epsilon", "--bound", "--seed"])
-def test_defaults_of_a_search(name):
-    """Defaults that the command line shares with Search are the same there."""
-    for command in having(name):
-        shown = OPTIONS[command, name].default
-        assert shown in (None, SEARCH[name.removeprefix("--")].default)
+@pytest.mark.parametrize("name", ["epsilon", "rho", "max_outliers", "bound", "max_pulls", "seed"])
+def test_options_of_a_search(name):
+    """An option of a search has the default of the table, or says its own."""
+    for command in ("find", "simulate", "plan"):
+        option = OPTIONS[command, f"--{name.replace('_', '-')}"]
+        assert option.default == DEFAULTS[name] or "[default: " in option.help
+
+
+@pytest.mark.parametrize("name", ["epsilon", "rho", "max_outliers", "delta", "until", "bound"])
+def test_words_of_a_search(name):
+    """An option that means the same for every search is explained in the words of the table."""
+    flag = f"--{name.replace('_', '-')}"
+    for command in having(flag):
+        assert OPTIONS[command, flag].help.startswith(SEARCH[name].help.replace("`rho`", "--rho"))
 
 
 def test_defaults_in_words():
     """Defaults that the help says in words are those of the code."""
-    assert SEARCH["strategy"].default == DEFAULT_STRATEGY
     for command in having("--rho"):
         assert f"[default: {DEFAULT_RHO:g}]" in OPTIONS[command, "--rho"].help
-    assert f"[default: {SEARCH['epsilon'].default}," in OPTIONS["simulate", "--epsilon"].help
+    assert f"[default: {DEFAULTS['epsilon']}," in OPTIONS["simulate", "--epsilon"].help
     caps = [int(n.replace(",", "")) for n in re.findall(r"[\d,]{5,}\d", OPTIONS["plan", "--max-pulls"].help)]  # noqa: E501  # fmt: skip
     assert caps == [planning.CAP, planning.SLOW_CAP]
     for command in having("--plot"):

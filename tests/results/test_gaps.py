@@ -72,7 +72,7 @@ def test_gaps_around_outliers(result):
     assert below(1) == [2, 3]
 
 
-def test_arms_set_aside_are_in_no_community(result):
+def test_failed_arms_are_in_no_community(result):
     """An arm that has failed neither fills a gap nor belongs anywhere."""
     result = replace(result, statuses=["normal", "failed", "normal", "outlier"])
     assert communities(result).tolist() == [0, -1, 0, 1]

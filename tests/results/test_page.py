@@ -96,7 +96,7 @@ def test_words(result):
 
 
 def test_confirmed_sentence(result):
-    """A confirmed answer says what stands apart, at what cost, and how sure it is."""
+    """A confirmed answer says which arms are outliers, at what cost, and how sure it is."""
     model = oddarm.rewards.Bernoulli(pools=(500,) * 12)
     confirmed = replace(
         result, verdict="confirmed", pulls=700,
@@ -119,7 +119,7 @@ def test_gaps_are_shaded(result):
     assert all(text.get_text().startswith("gap 0.") for text in axes.texts)
 
 
-def test_communities_are_told_apart():
+def test_communities_differ_in_colour():
     """Normal arms on the two sides of an outlier are drawn in two blues, under one label."""
     between = oddarm.simulate([0.02, 0.03, 0.04, 0.5, 0.96, 0.97, 0.98], max_outliers=1)
     axes = between.plot()
@@ -148,8 +148,8 @@ def test_names_are_no_mathematics(tmp_path):
     oddarm.Search(["$a_$", "$b", "c"], max_outliers=1).result().plot(tmp_path / "out.png")
 
 
-def test_arms_set_aside():
-    """Arms that were set aside are drawn apart and take no part in communities."""
+def test_failed_arms():
+    """Failed arms have a colour of their own and belong to no community."""
     search = oddarm.Search(list("abcdefgh"), max_outliers=1)
     search.set_aside("a", "no answer")
     axes = search.result().plot()

@@ -10,7 +10,7 @@ from support.indexed import NAMES, Indexed
 
 
 def test_what_it_says():
-    """Pulls, arms declared, the leading arms, and arms set aside."""
+    """Pulls, arms declared, the leading arms, and how many arms have failed."""
     search = Search(NAMES, "gold")
     assert describe(search) == "0 pulls · 0 declared"
     oddarm.resume(search, Indexed())

@@ -126,3 +126,32 @@ def test_summaries():
     paper = oddarm.simulate(MEANS, "gold", bound="paper")
     assert "which is not proved" in paper.summary
     assert repr(paper).startswith("<Result ranked: outliers ['j'")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ("gold", "was the first to separate, above the rest"),
+        ("wrr", "lies above mean + 2 deviations of all arms"),
+        ("roai-lucb", "lies above median + 2 robust deviations"),
+        ("maxgap", "lies beyond the largest gap"),
+    ],
+)
+def test_nouns_are_part_of_the_sentence(strategy, words):
+    """What a strategy says of its arms follows their number and the word for them."""
+    rewards = oddarm.rewards.SubGaussian(scale=0.05)
+    found = oddarm.simulate(MEANS, strategy, max_outliers=1, rewards=rewards)
+    sentence = found.with_nouns("hosts", "rows").summary
+    assert sentence.startswith(f"1 of 10 hosts {words}, after {found.pulls:,} rows. ")
+
+
+@pytest.mark.parametrize("strategy", oddarm.strategies.STRATEGIES)
+def test_arms_are_ranked_once(strategy, monkeypatch):
+    """Ranking, outliers, statuses and certificates of a result come from one ranking."""
+    search = oddarm.Search(10, strategy, max_outliers=1)
+    for arm in search.ask(10):
+        search.tell(arm, arm == 9)
+    ranked, order = [], search.run.order
+    monkeypatch.setattr(search.run, "order", lambda: ranked.append(1) or order())
+    search.result()
+    assert len(ranked) == 1

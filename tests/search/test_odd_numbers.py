@@ -184,7 +184,6 @@ OTHERS = {
     "synthetic(outliers)": lambda v: datasets.synthetic("lower", 20, outliers=v),
     "synthetic(seed)": lambda v: datasets.synthetic("mixed", 20, seed=v),
     "configuration(seed)": lambda v: datasets.configuration("upper-20-5", seed=v),
-    "illustration(seed)": lambda v: datasets.illustration("b", seed=v),
     "SimulatedArms(means)": lambda v: SimulatedArms([0.5, v]),
     "SimulatedArms(seed)": lambda v: SimulatedArms(MEANS, seed=v),
     "SimulatedArms.draw(arm)": lambda v: SimulatedArms(MEANS).draw(v),

@@ -12,6 +12,7 @@ import reference.brute_force as brute_force
 from oddarm import Problem
 from oddarm.rewards import Bernoulli, Bounded
 from oddarm.sources import PoolSource, RecordedSource
+from oddarm.strategies.adaptive.certify import Stage
 from oddarm.strategies.base import Certificate
 
 TIES = {
@@ -105,14 +106,14 @@ def test_rounding_does_not_decide_before_the_pools_are_exhausted(counts, until):
         search.tally.counts[:] = 1
         run.decide()
         assert run.verdict == "running"
-        assert not (run.verdicts[1:] != 0).any()
+        assert not any(stage.judgement.verdict for stage in run.stages)
 
 
 def test_all_exhausted_pools_are_answered_by_their_means():
     """What failed intervals had declared is withdrawn where the means themselves contradict it."""
     ones = [2, 3, 4, 5, 6, 19]
     search = oddarm.Search(6, max_outliers=1, until="confirmed", rewards=Bernoulli(pools=(20,) * 6))
-    search.run.stages[0], search.run.when[0] = 1, 7.0
+    search.run.stages.append(Stage.after([], np.array([0]), 7, 6))
     for arm, k in enumerate(ones):
         search.tell(arm, [1] * k + [0] * (20 - k))
     result = search.result()

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable, text_table
-from oddarm.definitions.groups import Group, outlier_groups
+from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
+from oddarm._typing import Floats
+from oddarm.definitions.groups import Group
+from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
+from oddarm.options import BoundKind, ProblemOptions, Until, check_names
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.runner.api import find
 from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
@@ -118,15 +119,16 @@ class Comparison:
         )  # fmt: skip
         lines.append((self.rows, scan))
         lines.sort(key=lambda line: line[0])
-        heads = ("strategy", self.nouns[1], "share", "verdict", "found", "right", "first ranked")
-        cells = zip(*(line for _, line in lines), strict=True)
-        return text_table(
-            dict(zip(heads, cells, strict=True)),
-            left=("strategy", "verdict", "right", "first ranked"),
-            spare=("first ranked", "found", "share", "right"),
-            elastic="first ranked",
-            width=width,
+        columns = (
+            Column("strategy", left=True),
+            Column(self.nouns[1]),
+            Column("share", dropped=3),
+            Column("verdict", left=True),
+            Column("found", dropped=2),
+            Column("right", left=True, dropped=4),
+            Column("first ranked", left=True, dropped=1, least=12),
         )
+        return text_table(columns, [line for _, line in lines], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
@@ -163,13 +165,13 @@ def compare(
     source: Source,
     strategies: Sequence[str | Strategy] | None = None,
     *,
-    until: str | None = None,
+    until: Until | None = None,
     max_pulls: int | None = None,
-    bound: str = "anytime",
+    bound: BoundKind = "anytime",
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[int], object] | None = None,
-    **problem: Any,
+    **problem: Unpack[ProblemOptions],
 ) -> Comparison:
     """Run strategies on the same recorded rewards and say what each needed.
 
@@ -199,20 +201,18 @@ def compare(
         rr         1,761  88.0 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
+    check_names(compare, problem, ProblemOptions)
     asked = Problem(**problem)
     recorded = _read_all(source)
     asked.check(len(recorded))
     rows = sum(map(len, recorded.values()))
     exact = {arm: Fraction(exact_sum(rewards)) / len(rewards) for arm, rewards in recorded.items()}
-    groups = outlier_groups(
-        exact, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
-        mixed=True,
-    )  # fmt: skip
+    truth = Truth.of(exact, asked)
     runs, left_out = [], {}
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
         replaced = not strategy.finite
-        wanted = (until or "found") if strategy.confirms else "ranked"
+        wanted: Until = (until or "found") if strategy.confirms else "ranked"
         log = RecordedSource(
             recorded, replace=replaced, rewards=source.rewards, seed=seed, shuffle=False
         )
@@ -229,7 +229,7 @@ def compare(
             continue
         if result.verdict == "running":
             raise KeyboardInterrupt
-        right = _right(result, groups)
+        right = truth.agrees(result.verdict, result.outliers, wanted, result.ranking)
         runs.append(
             ComparedRun(strategy.name, wanted, result, result.pulls / rows, right, replaced, budget)
         )
@@ -239,10 +239,10 @@ def compare(
         raise ParameterError(next(iter(left_out.values()), "strategies is empty, name one."))
     runs.sort(key=lambda run: run.result.pulls)
     means = {arm: float(mean) for arm, mean in exact.items()}
-    return Comparison(means, asked, tuple(groups), rows, tuple(runs), left_out)
+    return Comparison(means, asked, truth.groups, rows, tuple(runs), left_out)
 
 
-def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
+def _read_all(source: Source) -> Mapping[Any, Floats]:
     """Return all rewards of a finite source, in its order."""
     pools = source.rewards.pools
     if pools is None:
@@ -259,18 +259,6 @@ def _read_all(source: Source) -> Mapping[Any, NDArray[np.float64]]:
                 "pass a source of which nothing has been drawn."
             )
     return recorded
-
-
-def _right(result: Result, groups: Sequence[Group]) -> bool | None:
-    """Return whether a result agrees with the truth; None if it says nothing about it."""
-    members = [set(group.members) for group in groups]
-    if not members:
-        return {"none": True, "confirmed": False}.get(result.verdict)
-    if result.verdict == "none":
-        return False
-    if result.verdict == "confirmed" and set(result.outliers) not in members:
-        return False
-    return all(set(result.ranking[: len(group)]) == group for group in members)
 
 
 def _cells(run: ComparedRun, size: int) -> tuple[str, ...]:

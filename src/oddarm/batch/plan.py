@@ -8,19 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import real_number, whole_number
-from oddarm._text import NO_POOLS, group_dict, groups_sentence, text_table
+from oddarm._text import NO_POOLS, group_dict, groups_sentence
+from oddarm._typing import Floats
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
-from oddarm.definitions.groups import Group, Means, float_means, outlier_groups
+from oddarm.definitions.groups import Group, Means, float_means
+from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind, ProblemOptions, SearchOptions, Until, check_names
 from oddarm.problem import Problem
 from oddarm.results.result import Result
+from oddarm.results.table import Column, text_table
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search
@@ -38,12 +41,20 @@ SLOW_CAP = 100_000
 """The most pulls of a run, by default, where there is no compiled code."""
 BATCHES = 16
 """Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+COLUMNS = (
+    Column("strategy", left=True),
+    Column("until", left=True, dropped=1),
+    Column("likely pulls"),
+    Column("90 % of runs", dropped=4),
+    Column("ended", dropped=2),
+    Column("right", dropped=3),
+)
 
 
 def guess_means(
     arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
 ) -> dict[str, float]:
-    """Return means as one might guess them: normal arms close together, outliers apart.
+    """Return means as one might guess them: normal arms close together, outliers far away.
 
     Args:
         arms: How many arms there are.
@@ -144,14 +155,7 @@ class Plan:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
-        head = ("strategy", "until", "likely pulls", "90 % of runs", "ended", "right")
-        cells = [_cells(cost) for cost in self.costs]
-        return text_table(
-            dict(zip(head, zip(*cells, strict=True), strict=True)),
-            left=("strategy", "until"),
-            spare=("until", "ended", "right", "90 % of runs"),
-            width=width,
-        )
+        return text_table(COLUMNS, [_cells(cost) for cost in self.costs], width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -177,12 +181,12 @@ def plan(
     cap: int | None = None,
     full_scan: int | None = None,
     rewards: str | Sequence[float] | Rewards = "bernoulli",
-    until: str | None = None,
+    until: Until | None = None,
     seed: int = 0,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[Result], object] | None = None,
-    bound: str = "anytime",
-    **problem: Any,
+    bound: BoundKind = "anytime",
+    **problem: Unpack[ProblemOptions],
 ) -> Plan:
     """Simulate searches on means taken for true and return what they cost.
 
@@ -215,6 +219,7 @@ def plan(
         >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high
         (0, 5, True)
     """
+    check_names(plan, problem, ProblemOptions)
     whole_number("runs", runs, least=1)
     seed = whole_number("seed", seed, least=0)
     for name, value in (("cap", cap), ("full_scan", full_scan)):
@@ -232,28 +237,31 @@ def plan(
             known = {
                 arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
             }
-    groups = outlier_groups(
-        known, asked.epsilon, asked.rho, max_outliers=asked.max_outliers, strict=asked.strict,
-        mixed=True,
-    )  # fmt: skip
+    truth = Truth.of(known, asked)
     known = {arm: float(mean) for arm, mean in known.items()}
-    numbers = {arm: number for number, arm in enumerate(known)}
-    odd = [{numbers[arm] for arm in group.members} for group in groups]
-    values: list[float] = list(known.values())
+    arms, values = list(known), list(known.values())
     costs = []
     for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)
         replaced = bool(pools) and not strategy.finite
-        wanted = until or ("found" if strategy.confirms else "ranked")
-        options = {**problem, "until": wanted, "bound": bound}
-        compiled = _compiled(name, values, {**options, "rewards": endless})
+        wanted: Until = until or ("found" if strategy.confirms else "ranked")
+        options: SearchOptions = {
+            **problem,
+            "rewards": endless,
+            "bound": bound,
+            "until": wanted,
+            "max_pulls": cap,
+            "seed": seed,
+        }
+        compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled or pools else SLOW_CAP)
+        options["max_pulls"] = most
         one = (
-            partial(_run_on_pools, pools, model)
+            partial(_run_on_pools, pools)
             if pools and not replaced
-            else partial(_run, compiled, values, endless)
+            else partial(_run, compiled, values)
         )
-        run = partial(one, name, most, options, seed)
+        run = partial(one, name, options)
         results = many_runs(
             partial(run, progress), runs, finished=finished, apart=partial(run, None)
         )
@@ -269,14 +277,14 @@ def plan(
                 runs=runs,
                 capped=sum(result.verdict == "budget" for result in results),
                 cap=most,
-                right=_right(results, odd) if odd else None,
+                right=_right(results, truth, arms),
                 replaced=replaced,
             )
         )
-    return Plan(known, asked, tuple(groups), tuple(costs), full_scan, bool(pools))
+    return Plan(known, asked, truth.groups, tuple(costs), full_scan, bool(pools))
 
 
-def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, NDArray[np.float64]]:
+def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     """Return the rewards of each arm, if arms are finite; their order does not matter."""
     sizes = rewards.pools
     if sizes is None:
@@ -294,7 +302,7 @@ def planned_strategies(rewards: Rewards) -> list[str]:
     return [name for name in PLANNED if fast or name not in SLOW]
 
 
-def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
+def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:
     """Return whether there is compiled code for it; bad options are refused here."""
     search = Search(len(means), name, **options)
     return isinstance(search.rewards, Bernoulli) and search.run.kernel is not None
@@ -303,29 +311,17 @@ def _compiled(name: str, means: list[float], options: dict[str, Any]) -> bool:
 def _run(
     compiled: bool,
     means: list[float],
-    rewards: Rewards,
     strategy: str,
-    most: int,
-    options: dict[str, Any],
-    seed: int,
+    options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
     """Return one simulated run, pull by pull in compiled code, in batches otherwise."""
-    seed += number
+    options = {**options, "seed": options["seed"] + number}
     if compiled:
-        result: Result = simulate(
-            means,
-            strategy,
-            rewards=rewards,
-            seed=seed,
-            progress=progress,
-            max_pulls=most,
-            **options,
-        )  # fmt: skip
-        return result
-    search = Search(len(means), strategy, rewards=rewards, seed=seed, max_pulls=most, **options)
-    arms = SimulatedArms(means, rewards, seed)
+        return simulate(means, strategy, progress=progress, **options)
+    search = Search(len(means), strategy, **options)
+    arms = SimulatedArms(means, search.rewards, search.seed)
     while not search.done:
         batch = max(search.pulls // BATCHES, len(means))
         for arm, count in Counter(search.ask(batch)).items():
@@ -336,30 +332,28 @@ def _run(
 
 
 def _run_on_pools(
-    pools: Mapping[int, NDArray[np.float64]],
-    rewards: Rewards,
+    pools: Mapping[int, Floats],
     strategy: str,
-    most: int,
-    options: dict[str, Any],
-    seed: int,
+    options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
     """Return one run on finite pools, drawn from as `find` draws from a table."""
-    seed += number
-    log = RecordedSource(pools, rewards=rewards, seed=seed)
+    options = {**options, "seed": options["seed"] + number}
+    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"])
     watchers = () if progress is None else (progress,)
-    result = find(log, strategy=strategy, seed=seed, max_pulls=most, callbacks=watchers, **options)
+    result = find(log, strategy=strategy, callbacks=watchers, **options)
     if result.verdict == "running":
         raise KeyboardInterrupt
     return result
 
 
-def _right(results: Sequence[Result], odd: Sequence[set[int]]) -> int:
-    """Return how many runs rank the members of each outlier group first."""
-    return sum(
-        all(set(result.ranking[: len(group)]) == group for group in odd) for result in results
-    )
+def _right(results: Sequence[Result], truth: Truth, arms: Sequence[Any]) -> int | None:
+    """Return how many runs rank every outlier group first; None if there is no group."""
+    if not truth.groups:
+        return None
+    rankings = ([arms[k] for k in result.ranking] for result in results)
+    return sum(map(truth.ranks_groups_first, rankings))
 
 
 def _cells(cost: StrategyCost) -> tuple[str, ...]:

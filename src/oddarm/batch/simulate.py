@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal, overload
+from typing import Literal, Unpack, overload
 
 from oddarm._checks import whole_number
 from oddarm.batch.parallel import many_runs
 from oddarm.definitions.groups import Means, float_means
+from oddarm.options import DEFAULTS, SearchOptions, check_names
 from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.sources import SimulatedArms
@@ -25,12 +26,11 @@ def simulate(
     means: Means,
     strategy: str | Strategy = ...,
     *,
-    seed: int = ...,
     runs: None = ...,
     progress: Callable[[Search], object] | None = ...,
     finished: Callable[[Result], object] | None = ...,
     shape: Literal["bernoulli"] | None = ...,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Result: ...
 
 
@@ -39,12 +39,11 @@ def simulate(
     means: Means,
     strategy: str | Strategy = ...,
     *,
-    seed: int = ...,
     runs: int,
     progress: Callable[[Search], object] | None = ...,
     finished: Callable[[Result], object] | None = ...,
     shape: Literal["bernoulli"] | None = ...,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> list[Result]: ...
 
 
@@ -52,12 +51,11 @@ def simulate(
     means: Means,
     strategy: str | Strategy = "adaptive",
     *,
-    seed: int = 0,
     runs: int | None = None,
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[Result], object] | None = None,
     shape: Literal["bernoulli"] | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Result | list[Result]:
     """Run a search on arms with known means.
 
@@ -69,13 +67,13 @@ def simulate(
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the
             arms, or a sequence, which goes by position, as does a polars Series.
         strategy: As for `Search`.
-        seed: Any whole number ≥ 0; run k uses seed + k.
         runs: How many runs; None for one. If they take more than some seconds, they share the
             cores, in processes of their own, unless there is a `progress`.
         progress: Called with the search now and then.
         finished: Called with the result of each run, when it is over.
         shape: "bernoulli" to draw 0/1 rewards whatever the declared model is.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
+            Run k has the seed `seed` + k.
 
     Returns:
         A result; a list of them if `runs` is given.
@@ -87,12 +85,13 @@ def simulate(
         >>> [r.outliers for r in simulate([0.2, 0.25, 0.3, 0.9], max_outliers=1, runs=3)]
         [[3], [3], [3]]
     """
-    first = whole_number("seed", seed, 0)
+    check_names(simulate, options)
+    first = whole_number("seed", options.get("seed", DEFAULTS["seed"]), 0)
     if runs is not None:
         whole_number("runs", runs, 1)
 
     def run(k: int) -> Result:
-        return _simulate(means, strategy, first + k, progress, shape, options)
+        return _simulate(means, strategy, progress, shape, {**options, "seed": first + k})
 
     apart = run if progress is None else None
     results = many_runs(run, runs or 1, finished=finished, apart=apart)
@@ -102,14 +101,13 @@ def simulate(
 def _simulate(
     means: Means,
     strategy: str | Strategy,
-    seed: int,
     progress: Callable[[Search], object] | None,
     shape: Literal["bernoulli"] | None,
-    options: dict[str, Any],
+    options: SearchOptions,
 ) -> Result:
     names, values = float_means(means)
-    search = Search(len(values) if names is None else names, strategy, seed=seed, **options)
-    arms = SimulatedArms(values, search.rewards, seed, shape)
+    search = Search(len(values) if names is None else names, strategy, **options)
+    arms = SimulatedArms(values, search.rewards, search.seed, shape)
     _drive(search, arms, progress)
     return search.result()
 

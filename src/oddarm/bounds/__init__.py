@@ -12,8 +12,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from oddarm._checks import error_probability, whole_number
 from oddarm.bounds.base import Bound, RadiusBound
 from oddarm.bounds.bernstein import Bernstein
@@ -25,6 +23,7 @@ from oddarm.bounds.pool_bernstein import PoolBernstein
 from oddarm.bounds.pool_beta import PoolBeta
 from oddarm.bounds.running import RunningIntervals
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian
 
 __all__ = [
@@ -43,8 +42,6 @@ __all__ = [
     "interval_bound",
     "radius_bound",
 ]
-
-BoundKind = Literal["anytime", "paper"]
 
 
 def interval_bound(rewards: Rewards, n: int, delta: float) -> Bound:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from oddarm._checks import error_probability, real_number, whole_number
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST
 from oddarm.tally import Tally
 
-__all__ = ["Bound", "Floats", "RadiusBound", "check_parameters"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Bound", "RadiusBound", "check_parameters"]
 
 
 def check_parameters(bound: object) -> None:
@@ -79,7 +75,7 @@ class Bound(Protocol):
         both = max(now[0], float(low[arm])), min(now[1], float(high[arm]))
         low[arm], high[arm] = both if both[0] <= both[1] else now
 
-    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+    def narrow_many(self, tally: Tally, arms: Indices, low: Floats, high: Floats) -> None:
         """Do what `narrow` does for each of some arms, to the last bit."""
         for arm in arms.tolist():
             self.narrow(tally, arm, low, high)
@@ -99,6 +95,6 @@ class RadiusBound(Bound, Protocol):
     @property
     def grows(self) -> bool: ...  # noqa: D102
 
-    def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:
+    def radii(self, counts: Wholes, totals: Floats, pulls: int) -> Floats:
         """Return β for arms with these pulls and reward sums, after `pulls` pulls in all."""
         ...

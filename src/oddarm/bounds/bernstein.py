@@ -21,7 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm._typing import Floats
+from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.numerics import bisect, stirling_remainder
 from oddarm.tally import Tally
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oddarm._checks import real_number
-from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm._typing import Floats, Indices
+from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
 from oddarm.errors import ParameterError
 from oddarm.tally import Tally
@@ -69,7 +70,7 @@ class BetaMixture(Bound):
             return super().interval_of(tally, arm)
         return jeffreys_interval(float(tally.totals[arm]), float(m), -math.log(self.alpha))
 
-    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+    def narrow_many(self, tally: Tally, arms: Indices, low: Floats, high: Floats) -> None:
         """Narrow the intervals of some arms; those of many in compiled code."""
         if len(arms) < FEW or self.prior != 0.5:
             super().narrow_many(tally, arms, low, high)

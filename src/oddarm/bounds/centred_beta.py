@@ -32,7 +32,8 @@ from typing import ClassVar
 import numpy as np
 
 from oddarm._checks import real_number, whole_number
-from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm._typing import Floats
+from oddarm.bounds.base import Bound, check_parameters
 from oddarm.tally import Tally
 
 __all__ = ["CentredBeta"]

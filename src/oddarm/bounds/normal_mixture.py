@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats, RadiusBound, check_parameters
+from oddarm._typing import Floats, Wholes
+from oddarm.bounds.base import RadiusBound, check_parameters
 from oddarm.tally import Tally
 
 __all__ = ["NormalMixture"]
@@ -75,7 +75,7 @@ class NormalMixture(RadiusBound):
 
     def radii(
         self,
-        counts: NDArray[np.int64],
+        counts: Wholes,
         totals: Floats | None = None,  # noqa: ARG002 - the protocol's
         pulls: int = 0,  # noqa: ARG002
     ) -> Floats:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bisect", "erfcinv", "stirling_remainder", "stirling_remainder_half"]
+from oddarm._typing import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["bisect", "erfcinv", "stirling_remainder", "stirling_remainder_half"]
 
 
 # Wichura's AS 241 (PPND16): numerators and denominators, highest power first.

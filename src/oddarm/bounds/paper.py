@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds.base import Floats, RadiusBound, check_parameters
+from oddarm._typing import Floats, Wholes
+from oddarm.bounds.base import RadiusBound, check_parameters
 from oddarm.bounds.numerics import erfcinv
 from oddarm.tally import Tally
 
@@ -40,7 +40,7 @@ class PaperBounded(RadiusBound):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:  # noqa: ARG002 - the protocol's
+    def radii(self, counts: Wholes, totals: Floats, pulls: int) -> Floats:  # noqa: ARG002 - the protocol's
         """Return β as printed."""
         level = -math.log(delta_prime(self.delta, self.n, pulls))
         return np.asarray((self.high - self.low) * np.sqrt(level / (2.0 * counts)))
@@ -69,7 +69,7 @@ class PaperBernoulli(RadiusBound):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def radii(self, counts: NDArray[np.int64], totals: Floats, pulls: int) -> Floats:
+    def radii(self, counts: Wholes, totals: Floats, pulls: int) -> Floats:
         """Return β as printed, with Z as erfcinv(δ'): 1-δ' rounds to 1 after a million pulls."""
         z = erfcinv(delta_prime(self.delta, self.n, pulls))
         square = z * z

@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm._typing import Floats
+from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.bernstein import (
     first_rejected,
     log_wealth,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds.base import Bound, Floats, RadiusBound
+from oddarm._typing import Floats, Indices
+from oddarm.bounds.base import Bound, RadiusBound
 from oddarm.rewards import Rewards
 from oddarm.state import Kind, Reals
 from oddarm.tally import Tally
@@ -39,7 +39,7 @@ class RunningIntervals:
         else:
             self.low, self.high = self.bound.interval(self.tally)
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Take note that the tallies of some arms have grown."""
         if self.bound.proved:
             self.bound.narrow_many(self.tally, arms, self.low, self.high)

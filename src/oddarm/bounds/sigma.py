@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds.base import Bound, Floats, check_parameters
+from oddarm._typing import Floats, Indices
+from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.numerics import erfcinv
 from oddarm.tally import Tally
 
@@ -141,7 +141,7 @@ class SigmaProved(Bound):
         """Narrow the interval of one arm."""
         self.arms.narrow(tally, arm, low, high)
 
-    def narrow_many(self, tally: Tally, arms: NDArray[np.intp], low: Floats, high: Floats) -> None:
+    def narrow_many(self, tally: Tally, arms: Indices, low: Floats, high: Floats) -> None:
         """Narrow the intervals of some arms."""
         self.arms.narrow_many(tally, arms, low, high)
 

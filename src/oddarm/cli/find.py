@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import textwrap
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import oddarm
 from oddarm._text import printable
 from oddarm.cli.options import (
-    DEFAULT_STRATEGY,
     ArmColumns,
     BoundName,
     Delta,
@@ -22,6 +21,7 @@ from oddarm.cli.options import (
     Epsilon,
     JsonOnly,
     MaxOutliers,
+    MaxPulls,
     Query,
     Range,
     Replace,
@@ -29,21 +29,24 @@ from oddarm.cli.options import (
     Rho,
     SkipBadRows,
     TableName,
-    Until,
     Where,
     check_plot,
     check_problem,
     check_written,
     open_data,
+    print_report,
     reward_range,
+    search_option,
 )
 from oddarm.errors import ParameterError
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
 
 if TYPE_CHECKING:
     from oddarm.sources.table.source import TableSource
 
 __all__ = ["find"]
 
+RowSeed = Annotated[int, search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
 """What makes no sense for a comparison of all strategies."""
 
@@ -62,21 +65,20 @@ def find(
     where: Where = None,
     table: TableName = None,
     query: Query = None,
-    epsilon: Epsilon = 2.5,
+    epsilon: Epsilon = DEFAULTS["epsilon"],
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
     delta: Delta = 0.05,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     until: Annotated[
         Until | None,
-        typer.Option(
-            help="When to stop. [default: found if the strategy can and each row is drawn once, "
-            "else ranked]"
+        search_option(
+            "until", default="found if the strategy can and each row is drawn once, else ranked"
         ),
     ] = None,
-    bound: BoundName = "anytime",
-    max_pulls: Annotated[int | None, typer.Option(min=1, help="A budget of rows.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of rows.")] = 0,
+    bound: BoundName = DEFAULTS["bound"],
+    max_pulls: MaxPulls = None,
+    seed: RowSeed = DEFAULTS["seed"],
     bounds: Range = None,
     skip_bad_rows: SkipBadRows = False,
     encoding: Encoding = None,
@@ -144,32 +146,34 @@ def find(
         rewards=reward_range(bounds),
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
-    options: dict[str, Any] = {
+    problem: ProblemOptions = {
         "epsilon": epsilon,
         "rho": rho,
         "max_outliers": max_outliers,
         "delta": delta,
-        "bound": bound,
-        "max_pulls": max_pulls,
-        "seed": seed,
     }
     noun = noun or _plural(columns)
     with source:
         if compare:
-            _compare(source, until, options, noun, as_json)
+            run = partial(
+                oddarm.compare, source, until=until, bound=bound, max_pulls=max_pulls, seed=seed,
+                **problem,
+            )  # fmt: skip
+            _compare(run, source, noun, as_json)
             return
         if search is not None:
             result = oddarm.resume(search, source, save=save, progress=True)
         else:
             until = until or ("found" if chosen.confirms and not replace else "ranked")
             result = oddarm.find(
-                source, strategy=chosen, until=until, save=save, progress=True, **options
-            )
+                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls, seed=seed,
+                save=save, progress=True, **problem,
+            )  # fmt: skip
     result = result.with_nouns(noun, "rows")
     if as_json:
         print(result.to_json(indent=2))
     else:
-        _show(result, [source.note, _skipped(source.skipped)])
+        _show(result, source)
     if plot is not None:
         result.plot(plot)
     if not as_json:
@@ -209,41 +213,33 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
 
 
 def _compare(
-    source: TableSource, until: str | None, options: dict[str, Any], noun: str, as_json: bool
+    run: Callable[..., oddarm.Comparison], source: TableSource, noun: str, as_json: bool
 ) -> None:
     """Run every strategy and print what each needed."""
     from oddarm.cli.progress import PullProgress
 
     with PullProgress(len(oddarm.strategies.STRATEGIES)) as progress:
-        compared = oddarm.compare(
-            source, until=until, progress=progress, finished=progress.finished, **options
-        ).with_nouns(noun, "rows")
+        compared = run(progress=progress, finished=progress.finished).with_nouns(noun, "rows")
     if as_json:
         print(json.dumps(compared.to_dict(), indent=2, default=str))
         return
-    width = _width()
-    for line in filter(None, (compared.summary, source.note, _skipped(source.skipped))):
-        print(textwrap.fill(line, width))
-    print(f"\n{compared.table(width)}\n")
-    for line in compared.notes:
-        print(textwrap.fill(line, width, subsequent_indent="  "))
+    sentences = [compared.summary, *_about(source)]
+    print_report(sentences, compared.table, compared.notes)
 
 
-def _show(result: oddarm.Result, notes: list[str]) -> None:
-    """Print the sentence, what else to know, and the table, as wide as the terminal."""
-    width = _width()
+def _show(result: oddarm.Result, source: TableSource) -> None:
+    """Print the answer, what else to know, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
-    for line in (result.summary, *filter(None, notes), *reasons):
-        print(textwrap.fill(line, width))
-    print(f"\n{result.table(max(20, len(result.outliers)), width=width)}\n")
+    most = max(20, len(result.outliers))
+    sentences = [result.summary, *_about(source), *reasons]
+    print_report(sentences, lambda width: f"{result.table(most, width=width)}\n")
 
 
-def _width() -> int:
-    return max(shutil.get_terminal_size((100, 24)).columns, 20)
-
-
-def _skipped(rows: int) -> str:
-    return f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
+def _about(source: TableSource) -> tuple[str, str]:
+    """Return what else there is to know about a table; empty texts if there is nothing."""
+    rows = source.skipped
+    skipped = f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
+    return source.note, skipped
 
 
 def _plural(columns: list[str]) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
+import re
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -14,13 +17,13 @@ import typer
 import oddarm
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import MissingExtraError, ParameterError
+from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
     from oddarm.sources.table.source import TableSource
 
 __all__ = [
-    "DEFAULT_STRATEGY",
     "ArmColumns",
     "BoundName",
     "Delta",
@@ -28,6 +31,7 @@ __all__ = [
     "Epsilon",
     "JsonOnly",
     "MaxOutliers",
+    "MaxPulls",
     "Query",
     "Range",
     "Replace",
@@ -35,19 +39,18 @@ __all__ = [
     "Rho",
     "SkipBadRows",
     "TableName",
-    "Until",
     "Where",
     "check_matplotlib",
     "check_plot",
     "check_problem",
     "check_written",
     "open_data",
+    "print_report",
     "reward_range",
+    "search_option",
 ]
 
 PLOTS = (".png", ".svg", ".pdf", ".html")
-DEFAULT_STRATEGY = "adaptive"
-"""What the command line searches with, if not told."""
 
 # Which rows of a table, and what they are rewards of.
 ArmColumns = Annotated[
@@ -82,21 +85,32 @@ Encoding = Annotated[
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Draw rows with replacement, endlessly.")]
 
+
+def search_option(name: str, *, words: str | None = None, default: str | None = None) -> Any:
+    """Return the option of a command that sets an option of its search.
+
+    Args:
+        name: Its name in Python.
+        words: What it means here, if that is not what it means for every search.
+        default: The default, if it takes words to say.
+    """
+    option = OPTIONS[name]
+    words = re.sub(r"`(\w+)`", lambda other: _flag(other[1]), words or option.help)
+    words += f" [default: {default}]" if default else ""
+    return typer.Option(_flag(name), help=words, min=option.least)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 # What is looked for.
-Epsilon = Annotated[float, typer.Option("--epsilon", help="How much wider the gap is.")]
-Rho = Annotated[
-    float | None, typer.Option("--rho", help="Least share of normal arms. [default: 0.9]")
-]
-MaxOutliers = Annotated[
-    int | None, typer.Option("--max-outliers", help="Most outliers, in place of --rho.")
-]
-Delta = Annotated[float, typer.Option("--delta", help="Probability of a wrong answer.")]
-BoundName = Annotated[
-    Literal["anytime", "paper"],
-    typer.Option("--bound", help="anytime is proved, paper is as printed."),
-]
-Until = Literal["ranked", "found", "confirmed"]
-"""When to stop; typer lists these values and refuses others."""
+Epsilon = Annotated[float, search_option("epsilon")]
+Rho = Annotated[float | None, search_option("rho", default=f"{DEFAULT_RHO:g}")]
+MaxOutliers = Annotated[int | None, search_option("max_outliers")]
+Delta = Annotated[float, search_option("delta")]
+BoundName = Annotated[BoundKind, search_option("bound")]
+MaxPulls = Annotated[int | None, search_option("max_pulls")]
 
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -173,6 +187,18 @@ def check_problem(
 ) -> None:
     """Refuse what no search can have before data is opened, which may take long."""
     oddarm.Problem(epsilon, rho, max_outliers, delta)
+
+
+def print_report(
+    sentences: Iterable[str], table: Callable[[int], str], notes: Sequence[str] = ()
+) -> None:
+    """Print sentences, a table and notes, as wide as the terminal; empty sentences are left out."""
+    width = max(shutil.get_terminal_size((100, 24)).columns, 20)
+    for sentence in filter(None, sentences):
+        print(textwrap.fill(sentence, width))
+    print(f"\n{table(width)}")
+    for number, note in enumerate(notes):
+        print("\n" * (number == 0) + textwrap.fill(note, width, subsequent_indent="  "))
 
 
 def reward_range(text: str | None) -> Rewards | None:

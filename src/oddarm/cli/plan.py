@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from dataclasses import replace as changed
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,13 +25,15 @@ from oddarm.cli.options import (
     Rho,
     SkipBadRows,
     TableName,
-    Until,
     Where,
     check_problem,
     open_data,
+    print_report,
     reward_range,
+    search_option,
 )
 from oddarm.errors import ParameterError
+from oddarm.options import DEFAULTS, Until
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
@@ -76,7 +76,7 @@ def plan(
         ),
     ] = None,
     replace: Replace = False,
-    epsilon: Epsilon = 2.5,
+    epsilon: Epsilon = DEFAULTS["epsilon"],
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
     delta: Delta = 0.05,
@@ -89,20 +89,20 @@ def plan(
     ] = None,
     until: Annotated[
         Until | None,
-        typer.Option(help="When to stop. [default: found if the strategy can, else ranked]"),
+        search_option("until", default="found if the strategy can, else ranked"),
     ] = None,
-    bound: BoundName = "anytime",
+    bound: BoundName = DEFAULTS["bound"],
     bounds: Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Most pulls of a run. [default: 1,000,000, or 100,000 of endless arms where there "
-            "is no compiled code]",
+        search_option(
+            "max_pulls",
+            words="The most pulls of a run.",
+            default="1,000,000, or 100,000 of endless arms where there is no compiled code",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    seed: Annotated[int, search_option("seed", words="Seed of the first run.")] = DEFAULTS["seed"],
     as_json: JsonOnly = False,
 ) -> None:
     """Say how many pulls a search is likely to need, for each strategy.
@@ -156,11 +156,7 @@ def plan(
     if as_json:
         print(json.dumps(planned.to_dict(), indent=2, default=str))
         return
-    width = max(shutil.get_terminal_size((100, 24)).columns, 20)
-    print(textwrap.fill(planned.summary, width))
-    print(f"\n{planned.table(width)}")
-    for line in planned.notes:
-        print(f"\n{textwrap.fill(line, width, subsequent_indent='  ')}")
+    print_report([planned.summary], planned.table, planned.notes)
 
 
 def _means(

@@ -1,24 +1,17 @@
-"""The progress bars of the commands, on a terminal; nothing elsewhere."""
+"""The progress bar of simulations, on a terminal; nothing elsewhere."""
 
 from __future__ import annotations
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from oddarm.results.progress import Shown
+from oddarm.results.progress import TerminalBar
 from oddarm.results.result import Result
 from oddarm.search import Search
 
-__all__ = ["PullProgress", "SweepProgress"]
+__all__ = ["PullProgress"]
 
 
-class PullProgress(Shown):
+class PullProgress(TerminalBar):
     """Shows pulls so far and, for several runs or a budget, how much is done.
 
     Args:
@@ -48,7 +41,7 @@ class PullProgress(Shown):
         self._bar.update(self._task, pulls=self._earlier + self._latest)
 
     def ended(self, result: Result) -> None:
-        """Note that one of several runs is over, be it in another process."""
+        """Note that one of several runs is over, in this process or in another one."""
         self._latest = result.pulls
         self._ended += 1
         self.finished(self._ended)
@@ -60,22 +53,3 @@ class PullProgress(Shown):
         self._latest = 0
         if self._runs > 1:
             self._bar.update(self._task, completed=runs)
-
-
-class SweepProgress(Shown):
-    """Shows how many cells of a sweep are done, and the time left."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            TextColumn("cells"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("time left"),
-            TimeRemainingColumn(),
-        )
-        self._task = self._bar.add_task("cells", total=None)
-
-    def __call__(self, done: int, total: int, seconds: float) -> None:
-        """Show how many cells are done."""
-        del seconds
-        self._bar.update(self._task, completed=done, total=total)

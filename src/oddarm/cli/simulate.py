@@ -11,8 +11,18 @@ from typing import Annotated, Any, Optional
 import typer
 
 import oddarm
-from oddarm.cli.options import BoundName, Delta, JsonOnly, MaxOutliers, Rho, check_plot
+from oddarm.cli.options import (
+    BoundName,
+    Delta,
+    JsonOnly,
+    MaxOutliers,
+    MaxPulls,
+    Rho,
+    check_plot,
+    search_option,
+)
 from oddarm.errors import ParameterError
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, SearchOptions
 
 __all__ = ["simulate"]
 
@@ -28,17 +38,19 @@ def simulate(
         Optional[str],  # noqa: UP045
         typer.Option(help="A configuration of the paper, such as upper-20-2.5."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="The strategy.")] = "adaptive",
+    strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     epsilon: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(help="How much wider the gap is. [default: 2.5, or that of --config]"),
+        search_option("epsilon", default=f"{DEFAULTS['epsilon']}, or that of --config"),
     ] = None,
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
-    delta: Delta = 0.1,
-    bound: BoundName = "anytime",
-    max_pulls: Annotated[Optional[int], typer.Option(help="A budget.")] = None,  # noqa: UP045
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the instance and the rewards.")] = 0,
+    delta: Delta = DEFAULTS["delta"],
+    bound: BoundName = DEFAULTS["bound"],
+    max_pulls: MaxPulls = None,
+    seed: Annotated[
+        int, search_option("seed", words="Seed of the instance and the rewards.")
+    ] = DEFAULTS["seed"],
     runs: Annotated[int, typer.Option(min=1, help="How many runs, on seeds SEED, SEED+1, …")] = 1,
     as_json: JsonOnly = False,
     plot: Annotated[
@@ -54,22 +66,23 @@ def simulate(
     """
     known, epsilon = _arms(means, file, config, epsilon, seed)
     check_plot(plot)
-    options: dict[str, Any] = {
+    options: SearchOptions = {
         "epsilon": epsilon,
         "rho": rho,
         "max_outliers": max_outliers,
         "delta": delta,
         "bound": bound,
         "max_pulls": max_pulls,
+        "seed": seed,
     }
     from oddarm.cli.progress import PullProgress
 
     with PullProgress(runs) as progress:
         if runs == 1:
-            results = [oddarm.simulate(known, strategy, seed=seed, progress=progress, **options)]
+            results = [oddarm.simulate(known, strategy, progress=progress, **options)]
         else:
             results = oddarm.simulate(
-                known, strategy, seed=seed, runs=runs, finished=progress.ended, **options
+                known, strategy, runs=runs, finished=progress.ended, **options
             )
     if plot is not None:
         results[0].plot(plot)
@@ -77,7 +90,7 @@ def simulate(
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
         return
-    print(results[0] if runs == 1 else _summary(known, results, epsilon, rho, max_outliers))
+    print(results[0] if runs == 1 else _summary(known, results))
     if plot is not None:
         print(f"\nplot: {plot}")
 
@@ -102,7 +115,7 @@ def _arms(
         chosen = instance.problem.epsilon if epsilon is None else epsilon
         return dict(enumerate(instance.means.tolist())), chosen
     values = dict(enumerate(means)) if means else _read(file) if file else {}
-    return values, 2.5 if epsilon is None else epsilon
+    return values, DEFAULTS["epsilon"] if epsilon is None else epsilon
 
 
 def _read(path: Path) -> dict[Any, float]:
@@ -138,14 +151,11 @@ def _read(path: Path) -> dict[Any, float]:
     return found
 
 
-def _summary(
-    known: dict[Any, float],
-    results: list[oddarm.Result],
-    epsilon: float,
-    rho: float | None,
-    max_outliers: int | None,
-) -> str:
+def _summary(known: dict[Any, float], results: list[oddarm.Result]) -> str:
     """Return what many runs found, against the truth."""
+    from oddarm.definitions.truth import Truth
+
+    truth = Truth.of(known, results[0].problem)
     pulls = [r.pulls for r in results]
     lines = [
         (
@@ -153,11 +163,8 @@ def _summary(
             f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})"
         )
     ]
-    groups = oddarm.outlier_groups(known, epsilon, rho, max_outliers=max_outliers, mixed=True)
-    if groups:
-        right = sum(
-            all(set(r.ranking[: len(g.members)]) == set(g.members) for g in groups) for r in results
-        )
+    if truth.groups:
+        right = sum(truth.ranks_groups_first(result.ranking) for result in results)
         lines.append(f"every outlier group ranked first in {right} of {len(results)} runs")
     else:
         lines.append("these means have no outlier group")

@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oddarm._text import text_table
 from oddarm.cli.serve import STORAGE
+from oddarm.results.table import Column, text_table
 
 if TYPE_CHECKING:
     from oddarm.store import StudyInfo
 
 __all__ = ["studies"]
 
-COLUMNS = ("study", "status", "pulls", "arms", "verdict", "strategy", "created")
+COLUMNS = (
+    Column("study", left=True, least=12),
+    Column("status", left=True, dropped=6),
+    Column("pulls", dropped=5),
+    Column("arms", dropped=4),
+    Column("verdict", left=True, dropped=3),
+    Column("strategy", left=True, dropped=2),
+    Column("created", left=True, dropped=1),
+)
 
 
 def studies(
@@ -49,14 +57,7 @@ def table(found: list[StudyInfo], width: int | None) -> str:
         width: The most letters of a line: columns that do not fit are left out, the last ones
             first, and long names shortened. None if lines may be of any length.
     """
-    cells = zip(*map(_cells, found), strict=True)
-    return text_table(
-        dict(zip(COLUMNS, cells, strict=True)),
-        left=[name for name in COLUMNS if name not in ("pulls", "arms")],
-        spare=COLUMNS[:0:-1],
-        elastic=COLUMNS[0],
-        width=width,
-    )
+    return text_table(COLUMNS, [_cells(info) for info in found], width)
 
 
 def _cells(info: StudyInfo) -> tuple[str, ...]:

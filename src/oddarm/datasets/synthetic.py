@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Flags, Floats
 from oddarm.definitions.groups import outlier_groups
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
 
 __all__ = ["CONFIGURATIONS", "Instance", "InstanceKind", "configuration", "synthetic"]
 
-Floats = NDArray[np.float64]
 InstanceKind = Literal["upper", "lower", "intermediate", "mixed"]
 
 SIZES = (20, 50, 100, 200, 400)
@@ -139,7 +138,7 @@ def _distance(rng: np.random.Generator, gaps: Floats, wider: float) -> float:
 
 def _outside(
     rng: np.random.Generator, normal: Floats, k: int, kind: InstanceKind, side: int, wider: float
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Flags]:
     """Outliers above, below, or on both sides of all normal arms."""
     del side
     distance = _distance(rng, np.diff(normal), wider)
@@ -158,7 +157,7 @@ def _outside(
 
 def _intermediate(
     rng: np.random.Generator, normal: Floats, k: int, kind: InstanceKind, side: int, wider: float
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Flags]:
     """Outliers in the middle of a gap that is opened between two sides of more than c arms."""
     del kind
     cut = int(rng.integers(side, len(normal) - side, endpoint=True))

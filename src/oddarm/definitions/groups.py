@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import means_by_arm, real_number
+from oddarm._typing import Floats, Indices
 from oddarm.problem import Problem, exact
 
 __all__ = ["Group", "Kind", "Means", "distances", "float_means", "outlier_arms", "outlier_groups"]
@@ -65,7 +66,7 @@ class Group:
 class _Sorted:
     """Means in ascending order as exact integers, with what is needed to get back."""
 
-    order: NDArray[np.intp]
+    order: Indices
     values: list[int]
     scale: int
     names: Sequence[Hashable] | None
@@ -107,7 +108,7 @@ def outlier_groups(
         The groups, smallest first. They are nested: each contains the one before it.
 
     Example:
-        Nineteen arms lie close together, one stands apart.
+        Nineteen arms lie close together, one is an outlier.
 
         >>> groups = outlier_groups([*(0.30 + 0.01 * i for i in range(19)), 0.9], rho=0.9)
         >>> [(g.members, g.kind, round(g.gap, 2), round(g.max_epsilon)) for g in groups]
@@ -178,9 +179,7 @@ def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Frac
     return min(borders), max(inside)
 
 
-def _longest_run(
-    y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, unit: int
-) -> NDArray[np.intp]:
+def _longest_run(y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, unit: int) -> Indices:
     """For each arm j: the most consecutive arms with gaps ≤ inner that lie further above j."""
     n = len(y)
     position = np.arange(n)
@@ -190,7 +189,7 @@ def _longest_run(
     longest = np.append(np.maximum.accumulate(from_here[::-1])[::-1], 0)
     # Strictly further than (1 + ε)·inner, and strictly above j itself.
     first = np.searchsorted(y * unit, y * unit + wider * inner, side="right")
-    result: NDArray[np.intp] = longest[first]
+    result: Indices = longest[first]
     return result
 
 
@@ -316,7 +315,7 @@ def _kind(positions: Sequence[int], n: int) -> Kind:
     return "upper" if high == n - 1 else "intermediate"
 
 
-def float_means(means: Means) -> tuple[list[Any] | None, NDArray[np.float64]]:
+def float_means(means: Means) -> tuple[list[Any] | None, Floats]:
     """Return the names of the arms, None if they are numbered, and their means as floats.
 
     Raises:

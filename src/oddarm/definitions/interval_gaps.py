@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from oddarm._typing import Floats, Indices
 
 __all__ = ["Cut", "certified_cuts", "largest_possible_gap", "possible_gaps"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def largest_possible_gap(low: Floats, high: Floats) -> float:
     return float(possible_gaps(low, high).max()) if len(low) > 1 else 0.0
 
 
-def _range_max(values: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+def _range_max(values: Floats, first: Indices, last: Indices) -> Floats:
     """Return the maximum of values[first..last] for many ranges, by a sparse table."""
     table = [values]
     width = 1

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from oddarm._checks import real_number, whole_number
-from oddarm.bounds import BoundKind, NormalMixture, radius_bound
+from oddarm.bounds import NormalMixture, radius_bound
 from oddarm.definitions.groups import Means, float_means
+from oddarm.options import BoundKind
 from oddarm.problem import Problem
 from oddarm.rewards import Rewards, as_rewards
 

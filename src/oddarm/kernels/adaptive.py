@@ -1,14 +1,12 @@
 """The adaptive strategy on simulated 0/1 rewards: rounds drawn and intervals kept in compiled code.
 
-What to pull and what is decided is the run's own business, with the compiled parts of
-`kernels.blocks` and `kernels.groups`.
+The run itself says what to pull and what is decided, with the compiled parts of
+`kernels.blocks`, `kernels.groups`, `kernels.pairs` and `kernels.plans`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from oddarm.bounds import CentredBeta
 from oddarm.kernels.native import function
@@ -26,7 +24,7 @@ _refresh = function("adaptive_refresh", "whole wholes floats flags real floats f
 
 
 def fits(run: AdaptiveRun, arms: SimulatedArms) -> bool:
-    """Whether the compiled rounds can take over: 0/1 rewards, none on their way."""
+    """Whether the compiled rounds can take over: 0/1 rewards, none in flight."""
     del arms
     return isinstance(run.bound, CentredBeta) and bool((run.asked == run.tally.counts).all())
 
@@ -34,15 +32,15 @@ def fits(run: AdaptiveRun, arms: SimulatedArms) -> bool:
 def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
     """Pull until all is decided or `stop` rewards have been told."""
     assert isinstance(run.bound, CentredBeta)
-    tally, level, n = run.tally, run.bound.level, run.setting.n
+    tally, needed, n = run.tally, run.bound.level, run.setting.n
     while run.verdict == "running" and tally.pulls < stop:
-        if not run.quota.any():
+        if not run.round.quota.any():
             run.begin_round()
         tally.pulls += _draw_round(
             n,
             tally.counts,
             tally.totals,
-            run.quota,
+            run.round.quota,
             run.dirty,
             arms.starts,
             arms.increments,
@@ -50,12 +48,10 @@ def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
             stop - tally.pulls,
         )
         run.asked[:] = tally.counts
-        if not run.quota.any():
-            _refresh(n, tally.counts, tally.totals, run.dirty, level, run.low, run.high, run.means)
-            run.goal[:] = 0
-            run.waiting = 0
+        if not run.round.quota.any():
+            _refresh(n, tally.counts, tally.totals, run.dirty, needed, run.low, run.high, run.means)
+            run.round.note_all(tally.counts)
             if run.ready:
                 run.decide()
-    run.goal[:] = np.where(run.quota > 0, tally.counts + run.quota, 0)
-    run.waiting = int((run.quota > 0).sum())
+    run.round.begin(tally.counts, tally.counts)
     arms.drawn[:] = tally.counts

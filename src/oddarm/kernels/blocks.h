@@ -1,4 +1,5 @@
-/* Blocks of arms known only by intervals (blocks.c), as far as groups.c needs them. */
+/* What the kernels of the adaptive strategy share: the arms as intervals show them, the rules of
+ * the problem, and what blocks.c, pairs.c and plans.c offer to each other. */
 #ifndef ODDARM_BLOCKS_H
 #define ODDARM_BLOCKS_H
 
@@ -7,26 +8,36 @@
 /* The least factor by which a plan raises an arm's pulls: timid steps make endless plans. */
 #define BOLD 1.25
 
-/* What a plan starts from: intervals, estimates and pulls of n arms, and what is known of the
- * evidence of pairs; see `certify`. */
-struct outlook {
+/* What is known of n arms; `Arms` in blocks.py has the same fields, and says what they are. */
+struct arms {
     int64_t n;
-    const double *low, *high, *means, *counts;
-    const int64_t *by_mean;
-    const double *pairs; /* NULL if there is no such evidence */
+    const double *low, *high, *means;
+    const int64_t *by_low, *by_high, *by_mean;
+    const bool *declared;
+    const double *totals;
+    const int64_t *counts;
+    const double *pulls, *single_evidence; /* the last is NULL without the evidence of pairs */
+    char *work;
 };
 
-/* Take memory off the room for work, for `count` numbers of 8 bytes. */
-static inline void *take(char **room, int64_t count)
+/* The rules of the problem; `Rules` in blocks.py has the same fields. */
+struct rules {
+    double gap_factor; /* 1 + epsilon */
+    int64_t max_members, min_segment;
+    double pair_delta, caution;
+};
+
+/* Take memory for `count` numbers of 8 bytes. */
+static inline void *take(char **work, int64_t count)
 {
-    void *taken = *room;
-    *room += 8 * count;
+    void *taken = *work;
+    *work += 8 * count;
     return taken;
 }
 
-static inline double *zeros(char **room, int64_t count)
+static inline double *zeros(char **work, int64_t count)
 {
-    return memset(take(room, count), 0, (size_t)count * sizeof(double));
+    return memset(take(work, count), 0, (size_t)count * sizeof(double));
 }
 
 static inline void copy(double *target, const double *values, int64_t count)
@@ -34,18 +45,25 @@ static inline void copy(double *target, const double *values, int64_t count)
     memcpy(target, values, (size_t)count * sizeof *target);
 }
 
+/* blocks.c */
 EXPORT void resort(int64_t *order, const double *keys, int64_t n);
-void shrink(const struct outlook *arms, const double *factors, double *known, double *now_low,
-    double *now_high);
-double planned_pulls(const struct outlook *arms, const double *factors);
-void certify(const struct outlook *arms, int64_t begin, int64_t at, int64_t to, int64_t end,
-    double gap, double *factors);
-double cheapest_filler(const struct outlook *arms, const bool *barred, const double *factors,
-    double start, double length, double *wanted);
+int64_t further_members(const struct arms *arms, const struct rules *rules);
+bool rival(const struct arms *arms, const struct rules *rules, double tau, double begin, double end,
+    double top, double bottom, double found[2], char *work);
+EXPORT void beside(const struct arms *arms, int64_t at, double gap, double sides[2]);
 
-/* The log capital at which bets reject a pair of neighbours: bets on all scales, and those on the
- * scale of a gap of at least this width (pairs.c). */
-double level_of_order(int64_t n, double delta);
-double level_of_gap(double gap, int64_t n, double delta);
+/* pairs.c: the log capital at which bets reject a pair of neighbours; bets on all scales, and those
+ * on the scale of a gap of at least this width. */
+double order_evidence(int64_t n, double delta);
+double gap_evidence(double gap, int64_t n, double delta);
+
+/* plans.c */
+void shrink(const struct arms *arms, const double *factors, double *known, double *now_low,
+    double *now_high);
+double planned_pulls(const struct arms *arms, const double *factors);
+void certify(const struct arms *arms, const struct rules *rules, int64_t begin, int64_t at,
+    int64_t to, int64_t end, double gap, double *factors);
+double cheapest_filler(const struct arms *arms, const bool *barred, const double *factors,
+    double start, double length, double *wanted);
 
 #endif

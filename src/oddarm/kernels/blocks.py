@@ -1,317 +1,217 @@
-"""Blocks of arms known only by intervals: which may be outlier groups, and what rules them out.
+"""What intervals show of blocks of arms: which may be outlier groups, and which gaps are certain.
 
 docs/adaptive.md has the mathematics; the work is done by blocks.c. A *block* is a run of arms in
-the order of their means; a *rival* of a block is one that may be a piece of a group which does not
-contain it. Arrays are per arm; `by_low`, `by_high` and `by_mean` are permutations that sort them.
+the order of their estimates; a *rival* of a block is one that may be a piece of a group which does
+not contain it.
 """
 
 from __future__ import annotations
 
-from ctypes import c_double, c_int64
+from ctypes import byref, c_double, c_int64
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.kernels.native import function
+from oddarm._typing import Flags, Floats, Wholes
+from oddarm.kernels.native import Record, fields, function, layout
 
 __all__ = [
+    "Arms",
+    "Rules",
     "beside",
     "best_block",
     "best_windows",
-    "find_cuts",
-    "find_piece",
+    "find_gaps",
     "find_rival",
-    "find_windows",
-    "plan_cuts",
     "resort",
-    "room_for",
 ]
 
-Floats = NDArray[np.float64]
-Arms = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-_INTERVALS = "floats floats wholes wholes flags whole"  # sorted by both ends
-_ORDERED = "floats floats wholes flags floats whole"  # with cuts between them
 
 _resort = function("resort", "wholes floats whole")
-_find_piece = function(
-    "find_piece", f"{_INTERVALS} real whole whole real real real results floats", "flag"
-)
-_find_rival = function(
-    "find_rival", f"{_INTERVALS} real whole whole real real real real results floats", "flag"
-)
-_find_cuts = function("find_cuts", "floats floats wholes floats whole")
-_best_block = function("best_block", "floats wholes flags whole whole whole results", "real")
-_find_windows = function("find_windows", f"{_ORDERED} real real wholes whole floats", "flag")
-_best_windows = function("best_windows", f"{_ORDERED} real wholes whole floats", "real")
-_beside = function("beside", "floats floats wholes whole whole real results")
-_plan_cuts = function(
-    "plan_cuts",
-    "floats floats floats floats wholes wholes wholes flags whole "
-    "wholes whole whole whole real wholes whole real "
-    "real whole whole floats floats real floats",
-    "real",
-)
+_find_rival = function("find_rival", "record record real real real real real results", "flag")
+_find_gaps = function("find_gaps", "record floats")
+_best_block = function("best_block", "record record floats whole results", "real")
+_best_windows = function("best_windows", "record floats real wholes whole", "real")
+_beside = function("beside", "record whole real results")
 _Two, _Range = c_double * 2, c_int64 * 2
 
 
-def room_for(arms: int) -> Floats:
-    """Return room for the work of any kernel here, which takes at most 13 numbers for each arm."""
-    return np.empty(14 * arms + 16)
+class _Arms(Record):
+    """What the kernels read of arms; as in blocks.h."""
+
+    kinds: ClassVar = layout("""
+        whole n
+        floats low high means
+        wholes by_low by_high by_mean
+        flags declared
+        floats totals
+        wholes counts
+        floats pulls single_evidence work
+    """)
+    _fields_: ClassVar = fields(kinds)
 
 
-def resort(order: Arms, keys: Floats) -> None:
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """What is known of the arms: arrays with one entry for each.
+
+    Kernels work on the arrays themselves, so an entry may be changed in place.
+
+    Attributes:
+        low: Lower ends of intervals.
+        high: Upper ends.
+        means: Estimates.
+        by_low: The arms in the order of their lower ends.
+        by_high: The arms in the order of their upper ends.
+        by_mean: The arms in the order of their estimates.
+        declared: Which arms are declared.
+        totals: Sums of the rewards told; for the evidence of pairs.
+        counts: How many rewards were told; for the evidence of pairs.
+        pulls: From how many pulls of each arm a plan starts.
+        single_evidence: The log capital at which the interval of each arm ends; None if plans are
+            not to count on the evidence of pairs.
+        record: What kernels take.
+
+    Raises:
+        TypeError: An array is of another type, has gaps, or may not be written to.
+        ValueError: An array is of another length.
+    """
+
+    low: Floats
+    high: Floats
+    means: Floats
+    by_low: Wholes
+    by_high: Wholes
+    by_mean: Wholes
+    declared: Flags
+    totals: Floats | None = None
+    counts: Wholes | None = None
+    pulls: Floats | None = None
+    single_evidence: Floats | None = None
+    record: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.low)
+        arrays = {name: value for name, value in vars(self).items() if value is not None}
+        for name, array in arrays.items():
+            if len(array) != n:
+                raise ValueError(f"{name} has {len(array)} entries, must have {n}")
+        work = np.empty(14 * n + 16)  # no kernel needs more than 13 numbers for each arm
+        object.__setattr__(self, "record", byref(_Arms(n=n, work=work, **arrays)))
+
+    def having(self, *names: str) -> Any:
+        """Return the record, having checked that these arrays are there."""
+        for name in names:
+            if getattr(self, name) is None:
+                raise ValueError(f"arms without {name}, which this needs")
+        return self.record
+
+    @classmethod
+    def exactly(cls, means: Floats, by_mean: Wholes, declared: Flags) -> Arms:
+        """Return arms whose means are known."""
+        return cls(means, means, means, by_mean, by_mean, by_mean, declared)
+
+
+class Rules(Record):
+    """The rules of the problem; as in blocks.h.
+
+    Args:
+        gap_factor: 1 + ε.
+        max_members: The most members that a group may have.
+        min_segment: The fewest arms of a segment.
+        pair_delta: The error probability of the evidence of pairs; 0 if there is none.
+        caution: By what factor plans raise the evidence of pairs that seems to be needed.
+    """
+
+    kinds: ClassVar = layout("""
+        real gap_factor
+        whole max_members min_segment
+        real pair_delta caution
+    """)
+    _fields_: ClassVar = fields(kinds)
+
+
+def resort(order: Wholes, keys: Floats) -> None:
     """Sort a permutation by keys, ties by arm, in place; quick when it is nearly sorted."""
     _resort(order, keys, len(order))
 
 
-def find_piece(
-    low: Floats,
-    high: Floats,
-    by_low: Arms,
-    by_high: Arms,
-    declared: Mask,
-    tau: float,
-    room: int,
-    side: int,
-    start: float,
-    stop: float,
-    reach: float,
-) -> tuple[bool, float, float]:
-    """Look for a block that may be a piece of a group whose gaps exceed `tau`.
-
-    Its lower gap begins at a lower end x from `start` to `stop`, and its upper gap ends at `reach`
-    or beyond; at least `side` arms can lie below it, at most `room` undeclared arms must lie
-    inside, and one can.
-
-    Returns:
-        Whether there is one; x; and the upper end e at which its upper gap ends, infinite if
-        nothing need lie above it.
-    """
-    n, ends = len(low), _Two()
-    found = _find_piece(
-        low,
-        high,
-        by_low,
-        by_high,
-        declared,
-        n,
-        tau,
-        room,
-        side,
-        start,
-        stop,
-        reach,
-        ends,
-        room_for(n),
-    )
-    return found, *ends
-
-
 def find_rival(
-    low: Floats,
-    high: Floats,
-    by_low: Arms,
-    by_high: Arms,
-    declared: Mask,
+    arms: Arms,
+    rules: Rules,
     tau: float,
-    room: int,
-    side: int,
-    begin: float,
-    end: float,
-    top: float,
-    bottom: float,
-) -> tuple[bool, float, float]:
-    """Look for a piece with gaps above `tau` that can leave out an arm of a block.
+    begin: float = -inf,
+    end: float = inf,
+    top: float = inf,
+    bottom: float = -inf,
+) -> tuple[float, float] | None:
+    """Look for a piece of a group with gaps above `tau` that can leave out an arm of a block.
 
-    The block's arms have lower ends from `begin` on and upper ends up to `end`. With -inf and inf
-    for them any piece is a rival. A piece has from one to `room` members that are not declared.
-    Only pieces whose lower gap begins at `top` or below and whose upper gap ends at `bottom` or
-    above; any with inf and -inf.
+    A piece has at least one member that is not declared, and at most as many as a group may gain.
+
+    Args:
+        arms: The arms.
+        rules: The rules of the problem.
+        tau: How wide its gaps are at least.
+        begin: The least lower end of the block; with -inf and inf any piece is a rival.
+        end: The greatest upper end of the block.
+        top: Its lower gap begins there or below.
+        bottom: Its upper gap ends there or above.
 
     Returns:
-        Whether there is one; where its lower gap begins and where its upper gap ends.
+        Where its lower gap begins and where its upper gap ends; None if there is no rival.
     """
-    n, ends = len(low), _Two()
-    found = _find_rival(
-        low,
-        high,
-        by_low,
-        by_high,
-        declared,
-        n,
-        tau,
-        room,
-        side,
-        begin,
-        end,
-        top,
-        bottom,
-        ends,
-        room_for(n),
-    )
-    return found, *ends
+    ends = _Two()
+    found = _find_rival(arms.record, byref(rules), tau, begin, end, top, bottom, ends)
+    return (ends[0], ends[1]) if found else None
 
 
-def find_cuts(low: Floats, high: Floats, order: Arms, cuts: Floats) -> None:
-    """Write by how much order[:k] lie below the others, for every k; infinite at both ends.
+def find_gaps(arms: Arms) -> Floats:
+    """Return by how much by_mean[:k] are certain to lie below the others, for every k.
 
-    With estimates for both `low` and `high` these are the gaps that seem to be; with intervals
-    those that are certain, where they are positive.
+    Infinite at both ends; not positive where nothing is certain.
     """
-    _find_cuts(low, high, order, cuts, len(low))
+    gaps = np.empty(len(arms.low) + 1)
+    _find_gaps(arms.record, gaps)
+    return gaps
 
 
-def best_block(
-    cuts: Floats, order: Arms, declared: Mask, most: int, enough: int
-) -> tuple[float, int, int]:
-    """Return the block with the widest gaps around it, and its range in `order`.
+def best_block(arms: Arms, rules: Rules, gaps: Floats, enough: int) -> tuple[float, int, int]:
+    """Return the block with the widest gaps around it, and its range in by_mean.
 
-    Only blocks of at most `most` arms that are not declared wholly and with the declared ones make
-    at least `enough`. The gap, the lesser of the two, is 0 if there is none.
+    Only blocks of at most as many arms as a group may have, that are not declared wholly and with
+    the declared ones make at least `enough`. The gap, the lesser of the two, is 0 if there is none.
     """
     block = _Range()
-    gap = _best_block(cuts, order, declared, len(order), most, enough, block)
-    return gap, *block
+    gap = _best_block(arms.record, byref(rules), gaps, enough, block)
+    return gap, block[0], block[1]
 
 
-def find_windows(
-    low: Floats,
-    high: Floats,
-    order: Arms,
-    declared: Mask,
-    cuts: Floats,
-    level: float,
-    spare: float,
-    windows: Arms,
-) -> bool:
-    """Look for windows that no two share an arm: stretches that are long for the arms in them.
+def best_windows(arms: Arms, gaps: Floats, level: float, windows: Wholes) -> float:
+    """Find windows that no two share an arm: stretches that are long for the arms in them.
 
-    Between order[first] and those before it and order[last] and those after it is a distance of
-    at least `level` for each of the last - first gaps that there can be, and `spare` beyond that;
-    or it is a single gap, of which `cuts` says so. No window has a declared arm, and those must be
-    certain to lie where `order` has them.
+    Between by_mean[first] and those before it and by_mean[last] and those after it is a distance of
+    at least `level` for each of the last - first gaps that there can be, and some to spare beyond
+    that; or it is a single gap, of which `gaps` says so. No window has a declared arm, and those
+    must be certain to lie where `by_mean` has them.
 
-    Writes first and last of each, as many as `windows` has rows; returns whether there are.
+    Writes first and last of each, as many as `windows` has rows.
+
+    Returns:
+        The most that all windows can spare; or the largest level at which there are windows, if
+        `level` is 0. Not positive if there are none.
     """
-    n = len(order)
-    found: bool = _find_windows(
-        low,
-        high,
-        order,
-        declared,
-        cuts,
-        n,
-        level,
-        spare,
-        windows,
-        len(windows),
-        room_for(n),
-    )
-    return found
-
-
-def best_windows(
-    low: Floats,
-    high: Floats,
-    order: Arms,
-    declared: Mask,
-    cuts: Floats,
-    level: float,
-    windows: Arms,
-) -> float:
-    """Return the largest `spare` with which there are windows, and write these.
-
-    If `level` is 0, return the largest level at which there are windows at all. Not positive if
-    there are none.
-    """
-    n = len(order)
-    best: float = _best_windows(
-        low,
-        high,
-        order,
-        declared,
-        cuts,
-        n,
-        level,
-        windows,
-        len(windows),
-        room_for(n),
-    )
+    best: float = _best_windows(arms.record, gaps, level, windows, len(windows))
     return best
 
 
-def beside(low: Floats, high: Floats, order: Arms, at: int, gap: float) -> tuple[float, float]:
-    """Return up to where order[:at] can reach, and from where on the others can begin.
+def beside(arms: Arms, at: int, gap: float) -> tuple[float, float]:
+    """Return up to where by_mean[:at] can reach, and from where on the others can begin.
 
     The gap between them is certain to be at least `gap`.
     """
     sides = _Two()
-    _beside(low, high, order, len(order), at, gap, sides)
+    _beside(arms.record, at, gap, sides)
     return sides[0], sides[1]
-
-
-def plan_cuts(
-    low: Floats,
-    high: Floats,
-    means: Floats,
-    counts: Floats,
-    by_low: Arms,
-    by_high: Arms,
-    by_mean: Arms,
-    declared: Mask,
-    cuts: Arms,
-    first: int,
-    last: int,
-    gap: float,
-    windows: Arms,
-    level: float,
-    epsilon: float,
-    room: int,
-    side: int,
-    pairs: Floats,
-    factors: Floats,
-    budget: float,
-) -> float:
-    """Plan the pulls that make gaps certain and rule out the rivals of by_mean[first:last].
-
-    Raises `factors`, from those that are planned already. If every estimate is right and an arm's
-    interval shrinks with the root of its pulls, then after multiplying the pulls of each arm by
-    its factor there is a certain gap of at
-    least `gap` at each of the places `cuts` in by_mean, and no piece with gaps above (1+ε) times
-    that is left which can leave out an arm of the block; none at all if the block is empty. And
-    the `windows` are certain to have gaps of `level`, and no piece beside the first of the cuts,
-    if any, is left with gaps above (1+ε) times that.
-
-    Returns:
-        How many more pulls than now that takes; infinite if more than `budget`, or it cannot be.
-    """
-    n = len(low)
-    cost: float = _plan_cuts(
-        low,
-        high,
-        means,
-        counts,
-        by_low,
-        by_high,
-        by_mean,
-        declared,
-        n,
-        cuts,
-        len(cuts),
-        first,
-        last,
-        gap,
-        windows,
-        len(windows),
-        level,
-        epsilon,
-        room,
-        side,
-        pairs if len(pairs) else None,
-        factors,
-        budget,
-        room_for(n),
-    )
-    return cost

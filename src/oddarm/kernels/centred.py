@@ -7,11 +7,11 @@ from ctypes import c_double
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.kernels.native import function
 
 __all__ = ["centred_interval", "centred_intervals", "log_capital"]
 
-Floats = NDArray[np.float64]
 
 RHO = 4.0
 """Weight of the centred prior; larger is tighter for arms with many pulls, looser for few."""

@@ -1,26 +1,25 @@
-/* GOLD on simulated 0/1 rewards.
+/* GOLD on simulated 0/1 rewards: lines 11 to 19 of Algorithm 1.
  *
  * Arms are pulled in turn, so the rewards of the next sweeps are known before any edge is looked
- * at. A block of sweeps is drawn, how each arm's mean moves is kept, and a pair is looked at only
- * if the extremes of the two arms within the block could part it; only such pairs are followed
- * pull by pull. The decisions are those of looking at every edge after every pull. */
+ * at. The kernel draws a block of sweeps, keeps how the mean of each arm moves, and follows a pair
+ * pull by pull only if the extremes of the two arms within the block could part it. The decisions
+ * are those of looking at every edge after every pull. */
 #include "kernels.h"
 
 enum { PER_PULL, AGRESTI, HOEFFDING };
 
 #define BLOCK 128          /* sweeps drawn at once; as in gold.py */
-#define LANES 16           /* extremes kept side by side, so that they are found in wide vectors */
-#define CHORD 16           /* pulls of an arm between logarithms that are computed */
+#define LANES 16           /* extremes kept side by side, for wide vectors */
+#define CHORD 16           /* pulls of an arm from one computed logarithm to the next */
 #define NEVER INT64_MAX    /* a time that does not come */
-#define OPEN 0             /* one in the block that has not been found out */
-#define SAFE (1.0 - 1e-12) /* times the radii, where they only tell which pairs to follow */
-#define SHORT 32766        /* the largest short number but one */
+#define OPEN 0             /* a time in the block that has not been computed yet */
+#define SAFE (1.0 - 1e-12) /* factor of radii that only decide which pairs to follow */
 #define EACH_BYTE 0x0101010101010101u
 
-/* Which pairs to follow is told in single precision, in units of 2⁻²⁴. Where a pair is parted its
- * means are at most 1 and its radii, times b, less than 1 together, so that a mean or a radius, the
- * result of at most four roundings from whole numbers however large, is off by less than 2.5e-7 and
- * what is compared by less than 1e-6. The margin is 3.8e-6: no parting is missed. */
+/* Which pairs to follow is decided in single precision, in units of 2⁻²⁴. When a pair is parted,
+ * its means are at most 1 and its radii, times b, sum to less than 1. A mean or a radius is the
+ * result of at most four roundings from whole numbers, however large, so its error is below 2.5e-7,
+ * and the error of what is compared below 1e-6. The margin is 3.8e-6: no parting is missed. */
 #define UNITS 0x1p24f
 #define MARGIN 64
 
@@ -31,13 +30,11 @@ struct rule {
     double spent, parts; /* δ' = spent / (parts T²), for those that depend on T, the pulls in all */
 };
 
-/* A run, the arms, and room for the work; as `_Gold` in gold.py. */
+/* A run, the arms, and working memory; as `_Gold` in gold.py. */
 struct gold {
     int64_t n;
     uint8_t *edges; /* n rows of n */
-    int64_t *stage, *score;
-    double *beta;
-    int64_t *counts;
+    int64_t *stage, *score, *counts;
     double *totals;
     const double *means;
     const uint64_t *starts, *increments;
@@ -46,18 +43,18 @@ struct gold {
     int64_t largest_group, enough;
     struct rule rule;
 
-    uint8_t *path;  /* rows of BLOCK + 1: the ones that an arm drew in the block up to each pull */
-    double *share;  /* of the radius in `reach` that an arm has at the least; ones at first */
-    int32_t *least; /* at most the lowest that ŷ + bβ comes to within the block; in units */
-    int32_t *most;  /* at least the highest that ŷ - bβ comes to */
-    int16_t *short_least, *short_most; /* the same in short */
-    uint8_t *close;                    /* edges of an arm that could break within the block */
-    int64_t *order, *turn; /* the arms in play as they are pulled, and their places in it */
-    int64_t *hub; /* a neighbour that an arm had in common with one that it lost; zeros at first */
-    int64_t *times; /* when arms are parted, and which: room for all pairs, of which hardly any */
-    int32_t *ones, *others; /* is written to */
-    int64_t *latest;        /* of the events at a pull of the block; `before` has the rest */
-    int64_t *before;
+    uint8_t *path;  /* rows of BLOCK + 1: the 1s that an arm drew in the block up to each pull */
+    double *share;  /* the least that the radius of an arm is, as a share of `reach`; 1s at first */
+    int32_t *least; /* a lower bound of ŷ + bβ within the block, in units */
+    int32_t *most;  /* an upper bound of ŷ - bβ */
+    uint8_t *close; /* whether an edge of an arm could break within the block */
+    int64_t *order; /* the arms in play, in the order of their pulls */
+    int64_t *turn;  /* the place of each arm in `order` */
+    int64_t *hub; /* the last common neighbour found for an arm and one that it lost; 0s at first */
+    int64_t *times;         /* the pull at which a pair is parted; with memory for all pairs */
+    int32_t *ones, *others; /* the two arms of that pair */
+    int64_t *latest;        /* the last of the pairs that are parted at a pull of the block */
+    int64_t *before;        /* the pair before it that is parted at the same pull */
     int64_t *queue;
     uint8_t *seen;
 };
@@ -66,14 +63,14 @@ struct gold {
 struct block {
     int64_t k; /* arms in play */
     int64_t sweeps;
-    int64_t begin;           /* pulls of the arm that is next, of which no arm has had less */
-    int32_t lowest, highest; /* of `least` and `most` */
-    double unit;             /* at its first pull */
+    int64_t begin;           /* the fewest pulls of an arm in play, those of the next one */
+    int32_t lowest, highest; /* the extremes of `least` and `most` */
+    double unit;             /* `unit_after` its first pull */
     /* By pulls of an arm, from `begin` on: */
-    double inverse[BLOCK + 2]; /* of their number */
+    double inverse[BLOCK + 2]; /* 1 / pulls */
     float units[BLOCK + 2];    /* the same in units */
-    float reach[BLOCK + 2];    /* at most b times the radius, AGRESTI's at p = ½, in units */
-    double table[BLOCK + 2];   /* the radius, for PER_PULL */
+    float reach[BLOCK + 2];    /* a lower bound of bβ, for AGRESTI at p = ½, in units */
+    double table[BLOCK + 2];   /* β, for PER_PULL */
     bool filled;               /* whether `table` has been filled in */
 };
 
@@ -86,7 +83,7 @@ static double unit_after(int64_t pulls, const struct rule *rule)
     return rule->kind == HOEFFDING ? -log(spent) : erfcinv(spent);
 }
 
-/* The radius of an arm, bit for bit that of `NormalMixture` or as printed. */
+/* The radius of an arm, to the last bit that of `NormalMixture` or the one as printed. */
 static double radius(double count, double total, double unit, const struct rule *rule)
 {
     if (rule->kind == PER_PULL) {
@@ -102,8 +99,8 @@ static double radius(double count, double total, double unit, const struct rule 
 
 /* Draw the next rewards of an arm, and fill in how many of them are 1 up to each pull.
  *
- * A word has the numbers after eight pulls, a byte each, so that a 1 is added to its own byte and
- * to those after it at once; words are drawn side by side. */
+ * A word holds these numbers for eight pulls, a byte each: one addition counts a 1 in its own byte
+ * and in those after it. Words are drawn side by side. */
 WIDE static void draw_arm(const struct gold *run, int64_t i, int sweeps, uint8_t *restrict ones)
 {
     uint64_t words[BLOCK / 8];
@@ -130,7 +127,7 @@ WIDE static void draw_arm(const struct gold *run, int64_t i, int sweeps, uint8_t
     }
 }
 
-/* The most that the means of an arm are off ½. */
+/* The largest distance of an arm's means from ½. */
 WIDE static double most_off_half(
     const uint8_t *restrict ones, double total, const double *restrict inverse, int size)
 {
@@ -146,13 +143,13 @@ WIDE static double most_off_half(
     return off[0];
 }
 
-/* At most the lowest that the upper ends of intervals come to, and at least the highest that the
- * lower ones do; in units. */
+/* Bounds of the intervals ŷ ± bβ within the block: one that no upper end falls below, and one that
+ * no lower end rises above; in units. */
 WIDE static void extremes(const uint8_t *restrict ones, float total, float share,
     const float *restrict units, const float *restrict reach, int size, int32_t *restrict lowest,
     int32_t *restrict highest)
 {
-    int32_t low = INT32_MAX, high = INT32_MIN; /* whole: their extremes are quick to find */
+    int32_t low = INT32_MAX, high = INT32_MIN; /* extremes of whole numbers are quick to find */
     for (int s = 0; s < size; s++) {
         const float mean = (total + (float)ones[s]) * units[s], far = share * reach[s];
         const int32_t upper = (int32_t)(mean + far), lower = (int32_t)(mean - far);
@@ -163,10 +160,10 @@ WIDE static void extremes(const uint8_t *restrict ones, float total, float share
     *highest = high + MARGIN;
 }
 
-/* Fill in what single precision needs to know of the pulls of an arm, with few logarithms.
+/* Fill in the numbers of single precision that depend on the pulls of an arm, with few logarithms.
  *
- * For log(1 + m/r), which is concave, stand its chords, which are below it. The other radii go by
- * 1/√m. A radius wider than any distance parts no pair, and may be cut there. */
+ * log(1 + m/r) is concave, so its chords are below it and take its place. The other radii fall as
+ * 1/√m. A radius wider than any distance parts no pair, so it may be cut to that. */
 WIDE static void fill_reach(const struct gold *run, struct block *block)
 {
     const double begin = (double)block->begin, r = run->rule.r, level = run->rule.level;
@@ -213,7 +210,7 @@ static void draw_block(const struct gold *run, struct block *block)
         uint8_t *ones = run->path + i * (BLOCK + 1);
         draw_arm(run, i, sweeps, ones);
         if (run->rule.kind == AGRESTI) {
-            /* The most that ŷ is off ½, hence p̃ less: it is drawn to ½ by z²/(m + z²). */
+            /* p̃ is nearer to ½ than ŷ: by the factor m/(m + z²). */
             const double last = (double)(run->counts[i] + sweeps);
             const double off = most_off_half(ones, total, block->inverse + offset, sweeps + 1) *
                                (last / (last + square));
@@ -228,32 +225,15 @@ static void draw_block(const struct gold *run, struct block *block)
     }
 }
 
-/* Round the extremes down to short numbers, of which more are compared at once. What is below
- * `highest` or above `lowest` fits; nothing else is near to anything. */
-WIDE static void shorten(const struct gold *run, const struct block *block)
-{
-    const int64_t lowest = block->lowest, span = (int64_t)block->highest - lowest;
-    int shift = 0;
-    while (span >> shift > 2 * SHORT)
-        shift++;
-    for (int64_t i = 0; i < run->n; i++) {
-        const int64_t low = run->least[i] - lowest, high = run->most[i] - lowest;
-        const int64_t down = low >> shift;
-        run->short_least[i] = (int16_t)(down > 2 * SHORT ? SHORT + 1 : down - SHORT);
-        run->short_most[i] = (int16_t)(high < 0 ? -SHORT - 1 : (high >> shift) - SHORT);
-    }
-}
-
-/* Which of the edges could break within the block. */
-WIDE static void near(const uint8_t *restrict row, const int16_t *restrict least,
-    const int16_t *restrict most, int64_t size, int16_t low, int16_t high, uint8_t *restrict close)
+/* Fill in which edges of an arm could break within the block. */
+WIDE static void near(const uint8_t *restrict row, const int32_t *restrict least,
+    const int32_t *restrict most, int64_t size, int32_t low, int32_t high, uint8_t *restrict close)
 {
     for (int64_t x = 0; x < size; x++)
-        close[x] = row[x] & ((low <= most[x]) | (least[x] <= high));
+        close[x] = row[x] & ((low < most[x]) | (least[x] < high));
 }
 
-/* Fill in the radii to the last bit, if that has not been done for the block; in most none are
- * needed. */
+/* Fill in the radii to the last bit, unless that has been done; most blocks need none. */
 static void fill_table(const struct gold *run, struct block *block)
 {
     if (block->filled)
@@ -265,7 +245,7 @@ static void fill_table(const struct gold *run, struct block *block)
     }
 }
 
-/* After which sweeps the distance of two arms may have outgrown their radii, after the pull of the
+/* Fill in after which sweeps the distance of two arms may exceed their radii, after the pull of the
  * first or that of the second. */
 WIDE static void maybe_apart(const struct gold *run, const struct block *block, int64_t first,
     int64_t second, uint8_t *restrict apart)
@@ -290,8 +270,8 @@ WIDE static void maybe_apart(const struct gold *run, const struct block *block, 
     }
 }
 
-/* Whether the distance of two arms outgrows their radii after u and w pulls of the block, `time` of
- * all. */
+/* Line 25: whether the distance of two arms exceeds their radii, u and w pulls into the block, when
+ * `time` pulls have been made in all. */
 static bool apart_at(const struct gold *run, struct block *block, int64_t first, int64_t second,
     int u, int w, int64_t time)
 {
@@ -315,8 +295,7 @@ static bool apart_at(const struct gold *run, struct block *block, int64_t first,
     return distance > run->b * both;
 }
 
-/* After which pull, of all, the distance of two arms outgrows their radii; NEVER if that does not
- * happen in the block. */
+/* The pull at which two arms are parted, counted over all arms; NEVER if not in the block. */
 static int64_t parting(const struct gold *run, struct block *block, int64_t i, int64_t j)
 {
     const int64_t first = run->turn[i] < run->turn[j] ? i : j, second = i + j - first;
@@ -334,8 +313,8 @@ static int64_t parting(const struct gold *run, struct block *block, int64_t i, i
     return NEVER;
 }
 
-/* Whether two arms are apart after the last sweep. Most that part still are, so that when they
- * did so need not be found out as long as no community splits. */
+/* Whether two arms are apart after the last sweep. Most that part still are, and as long as no
+ * community splits, the time at which they did is not needed. */
 static bool apart_in_the_end(const struct gold *run, struct block *block, int64_t i, int64_t j)
 {
     const int64_t last = run->turn[i] < run->turn[j] ? run->turn[j] : run->turn[i];
@@ -344,26 +323,23 @@ static bool apart_in_the_end(const struct gold *run, struct block *block, int64_
         run, block, i, j, sweeps, sweeps, run->pulls + (sweeps - 1) * block->k + last + 1);
 }
 
-/* Find the edges that break within the block, up to the pull `end`; return how many. Some times
- * are left open. */
+/* Find the edges that break within the block, up to the pull `end`; return how many. Some of their
+ * times stay OPEN. */
 static int64_t find_parted(const struct gold *run, struct block *block, int64_t end)
 {
     const int64_t n = run->n;
     const bool whole = end == run->pulls + block->sweeps * block->k;
     const int32_t *least = run->least, *most = run->most;
     int64_t parted = 0;
-    shorten(run, block);
     for (int64_t i = 0; i < n; i++) {
         if (least[i] >= block->highest && block->lowest >= most[i])
             continue;
         const int64_t after = i + 1;
-        near(run->edges + i * n + after, run->short_least + after, run->short_most + after,
-            n - after, run->short_least[i], run->short_most[i], run->close + after);
+        near(run->edges + i * n + after, least + after, most + after, n - after, least[i], most[i],
+            run->close + after);
         const uint8_t *at = run->close + after, *stop = run->close + n;
         for (; (at = memchr(at, 1, (size_t)(stop - at))); at++) {
             const int64_t j = at - run->close;
-            if (least[i] >= most[j] && least[j] >= most[i])
-                continue;
             int64_t time = OPEN;
             if (!whole || !apart_in_the_end(run, block, i, j))
                 time = parting(run, block, i, j);
@@ -378,7 +354,7 @@ static int64_t find_parted(const struct gold *run, struct block *block, int64_t 
     return parted;
 }
 
-/* Delete edges that are there, restore those that are not. */
+/* Delete the edges of all parted pairs; called again, restore them. */
 static void flip(const struct gold *run, int64_t parted)
 {
     for (int64_t e = 0; e < parted; e++) {
@@ -388,7 +364,7 @@ static void flip(const struct gold *run, int64_t parted)
     }
 }
 
-/* A common neighbour of two arms that are none, -1 if they have none. */
+/* A common neighbour of two arms; -1 if they have none. */
 static int64_t common(const struct gold *run, int64_t i, int64_t j)
 {
     const uint8_t *mine = run->edges + i * run->n, *theirs = run->edges + j * run->n;
@@ -398,7 +374,7 @@ static int64_t common(const struct gold *run, int64_t i, int64_t j)
     return -1;
 }
 
-/* Delete edges; if each pair has a neighbour in common no community splits, else undo. */
+/* Delete edges. If each pair has a common neighbour no community splits; otherwise undo it. */
 static bool joined(const struct gold *run, int64_t parted)
 {
     flip(run, parted);
@@ -424,7 +400,8 @@ static int64_t terminals(const struct gold *run)
     return found;
 }
 
-/* Make the members of every small community terminal; return whether any became so. */
+/* Lines 18, 19 and 30 to 36: find the communities, and make the members of small ones terminal.
+ * Return whether an arm became terminal. */
 static bool declare(const struct gold *run, int64_t pulls)
 {
     const int64_t n = run->n;
@@ -463,7 +440,7 @@ static bool declare(const struct gold *run, int64_t pulls)
     return found;
 }
 
-/* Find out the times that were left open. */
+/* Compute the times that are OPEN. */
 static void find_times(const struct gold *run, struct block *block, int64_t parted)
 {
     for (int64_t e = 0; e < parted; e++)
@@ -471,8 +448,8 @@ static void find_times(const struct gold *run, struct block *block, int64_t part
             run->times[e] = parting(run, block, run->ones[e], run->others[e]);
 }
 
-/* Delete edges in the order of time, up to the pull that makes arms terminal; return the number of
- * that pull, `end` if there is none. */
+/* Delete edges in the order of time, up to the pull that makes an arm terminal. Return the number
+ * of that pull; `end` if there is none. */
 static int64_t replay(const struct gold *run, int64_t parted, int64_t end)
 {
     const int64_t n = run->n, size = end - run->pulls;
@@ -497,13 +474,13 @@ static int64_t replay(const struct gold *run, int64_t parted, int64_t end)
     return end;
 }
 
-/* Note the order in which the arms in play are pulled, from the position on; return how many. */
+/* Lines 12 and 13: put the arms in play in the order of their pulls; return how many there are. */
 static int64_t line_up(const struct gold *run)
 {
     int64_t k = 0;
     for (int64_t x = 0; x < run->n; x++) {
         const int64_t i = (run->position + x) % run->n;
-        run->least[i] = INT32_MAX; /* for arms out of play */
+        run->least[i] = INT32_MAX; /* stays so for terminal arms */
         run->most[i] = INT32_MIN;
         if (!run->stage[i]) {
             run->order[k] = i;
@@ -513,31 +490,21 @@ static int64_t line_up(const struct gold *run)
     return k;
 }
 
-/* Take over the pulls of the block up to `end`. */
+/* Count the pulls of the block up to `end` (lines 14 and 15). */
 static void take_over(struct gold *run, const struct block *block, int64_t end)
 {
     const int64_t k = block->k, *order = run->order;
-    int64_t *counts = run->counts;
     for (int64_t x = 0; x < k; x++) {
         const int64_t i = order[x], made = (end - run->pulls - x + k - 1) / k;
-        counts[i] += made;
+        run->counts[i] += made;
         run->totals[i] += run->path[i * (BLOCK + 1) + made];
     }
     run->position = (order[(end - run->pulls - 1) % k] + 1) % run->n;
     run->pulls = end;
-    if (run->rule.kind != PER_PULL)
-        return;
-    for (int64_t x = 0; x < k; x++) {
-        const int64_t i = order[x];
-        if (x && counts[i] == counts[order[x - 1]])
-            run->beta[i] = run->beta[order[x - 1]];
-        else
-            run->beta[i] = radius((double)counts[i], run->totals[i], 0.0, &run->rule);
-    }
 }
 
-/* Pull until enough arms are terminal or `stop_at` pulls have been made in all; return whether
- * enough are. */
+/* Line 11: pull until enough arms are terminal or `stop_at` pulls have been made in all. Return
+ * whether enough are. */
 EXPORT bool gold_advance(struct gold *run)
 {
     struct block block;

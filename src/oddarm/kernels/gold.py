@@ -1,12 +1,8 @@
 """GOLD on simulated 0/1 rewards, compiled.
 
-Arms are pulled in turn, so the rewards of the next sweeps are known before any edge is looked at.
-The kernel draws a block of sweeps, keeps how each arm's mean moves, and looks at a pair only if
-the extremes of the two arms within the block could part it; only such pairs are followed pull by
-pull. The decisions are those of looking at every edge after every pull.
-
-Works on the very arrays of a `GoldRun` and its tally, so that a run may be advanced here, then by
-ask and tell, then here again.
+gold.c says how. The decisions are those of looking at every edge after every pull. The kernel
+works on the arrays of a `GoldRun` and its tally, so a run can be advanced here, then by ask and
+tell, then here again.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from oddarm.kernels.sweeps import finish_sweep
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
     from oddarm.strategies.gold import GoldRun
+    from oddarm.strategies.gold.graph import NeighbourGraph
 
 __all__ = ["advance", "fits"]
 
@@ -39,9 +36,7 @@ class _Gold(Record):
     kinds: ClassVar = layout("""
         whole n
         flags edges
-        wholes stage score
-        floats beta
-        wholes counts
+        wholes stage score counts
         floats totals means
         words starts increments
         whole position pulls stop_at
@@ -51,7 +46,6 @@ class _Gold(Record):
         bytes path
         floats share
         small_wholes least most
-        short_wholes short_least short_most
         bytes close
         wholes order turn hub times
         small_wholes ones others
@@ -66,14 +60,9 @@ _advance = function("gold_advance", "record", "flag")
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: arms pulled in turn."""
-    run.unsettle()
-    counts = run.tally.counts
-    if not arms.zero_one or not run.in_turn or (arms.drawn != counts).any():
+    if not arms.zero_one or not run.in_turn or (arms.drawn != run.tally.counts).any():
         return False
-    if run.graph is None:
-        return True
-    judged = run.radius.grows or bool(((run.judged == counts) | run.terminal).all())
-    return not run.fresh and judged
+    return run.up_to_date
 
 
 def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
@@ -82,9 +71,19 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     while run.graph is None and tally.pulls < stop_at:
         finish_sweep(run, arms, stop_at)
         run.update(run.setting.n - 1)
-    if run.graph is None or run.fresh or run.verdict != "running":
+    if run.graph is None or not run.up_to_date or run.verdict != "running":
         return
-    run.unsettle()
+    gold = _record(run, run.graph, arms, stop_at)
+    over = _advance(byref(gold))
+    run.position, tally.pulls = gold.position, gold.pulls
+    arms.drawn[:] = tally.counts
+    run.judge_all()
+    if over:
+        run.verdict = "ranked"
+
+
+def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: int) -> _Gold:
+    """Return the arrays of a run and its arms, and working memory."""
     kind, r, level = AGRESTI, 0.0, 0.0
     if isinstance(run.radius, NormalMixture):
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
@@ -92,20 +91,19 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         kind = HOEFFDING
     n = run.setting.n
     pairs = n * (n - 1) // 2
-    # The pages of memory that nothing is written to are never taken up.
-    gold = _Gold(
+    # The system provides only the pages of this memory that are written to.
+    return _Gold(
         n=n,
-        edges=run.graph.edges,
+        edges=graph.edges,
         stage=run.stage,
         score=run.score,
-        beta=run.beta,
-        counts=tally.counts,
-        totals=tally.totals,
+        counts=run.tally.counts,
+        totals=run.tally.totals,
         means=arms.means,
         starts=arms.starts,
         increments=arms.increments,
         position=run.position,
-        pulls=tally.pulls,
+        pulls=run.tally.pulls,
         stop_at=stop_at,
         b=run.b,
         largest_group=run.largest_group,
@@ -120,8 +118,6 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         share=np.ones(n),
         least=np.empty(n, dtype=np.int32),
         most=np.empty(n, dtype=np.int32),
-        short_least=np.empty(n, dtype=np.int16),
-        short_most=np.empty(n, dtype=np.int16),
         close=np.empty(n, dtype=np.uint8),
         order=np.empty(n, dtype=np.int64),
         turn=np.empty(n, dtype=np.int64),
@@ -134,10 +130,3 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         queue=np.empty(n, dtype=np.int64),
         seen=np.empty(n, dtype=np.bool_),
     )
-    over = _advance(byref(gold))
-    run.position, tally.pulls = gold.position, gold.pulls
-    arms.drawn[:] = tally.counts
-    if kind == PER_PULL:
-        run.judged[:] = tally.counts
-    if over:
-        run.verdict = "ranked"

@@ -6,6 +6,14 @@
 /* Shares of the margin that a plan may spend on the gaps of the group; the rest goes inside. */
 static const double SHARES[] = {0.2, 0.35, 0.5, 0.65, 0.8};
 
+/* The members of a set that may be a group, and its arms in the order of their lower ends plus
+ * `shifts`, which keep apart what lies on different sides of the set's borders. */
+struct group {
+    const int64_t *order;
+    const bool *member;
+    const double *shifts;
+};
+
 /* The largest gap that may be inside a segment: its length, its place in by_low, and its ends. */
 struct inside {
     double length;
@@ -28,8 +36,8 @@ static struct inside largest_inside(
         int64_t first = last;
         while (first > 0 && !member[by_low[first - 1]])
             first--;
-        double furthest =
-            -INFINITY; /* the greatest upper end but that of the arm that begins last */
+        /* The greatest upper end but that of the arm that begins last. */
+        double furthest = -INFINITY;
         for (int64_t j = first; j < last; j++)
             furthest = most_of(furthest, high[by_low[j]]);
         if (first < last && low[by_low[last - 1]] == low[by_low[last]]) /* another begins there */
@@ -49,10 +57,11 @@ static struct inside largest_inside(
     return best;
 }
 
-EXPORT int64_t judge_group(const double *low, const double *high, const int64_t *order,
-    const bool *member, int64_t n, double epsilon, int64_t side, double apart, double certain,
-    double *certificate)
+EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
+    const bool *member, double apart, double certain, double certificate[4])
 {
+    const int64_t n = arms->n, min_segment = rules->min_segment;
+    const double *low = arms->low, *high = arms->high;
     double most = INFINITY, low_in = -INFINITY, low_out = -INFINITY;
     double reach = -INFINITY; /* of the present segment */
     int64_t size = 0;
@@ -62,7 +71,7 @@ EXPORT int64_t judge_group(const double *low, const double *high, const int64_t 
         if (member[arm]) {
             most = least_of(most, high[arm] - low_out);
             low_in = most_of(low_in, low[arm]);
-            small |= 0 < size && size < side;
+            small |= 0 < size && size < min_segment;
             size = 0;
             reach = -INFINITY;
         } else {
@@ -74,7 +83,7 @@ EXPORT int64_t judge_group(const double *low, const double *high, const int64_t 
             size++;
         }
     }
-    small |= 0 < size && size < side;
+    small |= 0 < size && size < min_segment;
     const double possible = largest_inside(low, high, order, member, n).length;
     if (apart <= 0.0) { /* who lies between whom is not certain */
         apart = 0.0;
@@ -87,43 +96,46 @@ EXPORT int64_t judge_group(const double *low, const double *high, const int64_t 
     certificate[3] = possible;
     if (apart <= 0.0)
         return 0;
-    if (small || most <= (1.0 + epsilon) * certain)
+    if (small || most <= rules->gap_factor * certain)
         return -1;
-    return apart > (1.0 + epsilon) * possible;
+    return apart > rules->gap_factor * possible;
 }
 
-/* Plan until the group has gaps of `gap` and no gap above `window` may be inside. */
-static double confirm(const struct outlook *arms, const int64_t *order, const bool *member,
-    const double *shifts, double gap, double window, double *factors, double budget, char *room)
+/* Plan until the group has gaps of `gap` and none wider than (1+epsilon)'s part of that may be
+ * inside. */
+static double confirm(const struct arms *arms, const struct rules *rules, const struct group *group,
+    double gap, double *factors, double budget, char *work)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;
+    const bool *member = group->member;
+    const double longest = gap / rules->gap_factor;
     const double *means = arms->means;
     for (int64_t k = 1; k < n; k++)
         if (member[by_mean[k]] != member[by_mean[k - 1]])
-            certify(arms, 0, k, k, n, gap, factors);
+            certify(arms, rules, 0, k, k, n, gap, factors);
     double cost = planned_pulls(arms, factors);
-    double *now_low = take(&room, n), *now_high = take(&room, n);
-    double *wanted = take(&room, n), *keys = take(&room, n), *known = zeros(&room, n);
-    int64_t *now_order = take(&room, n);
-    memcpy(now_order, order, (size_t)n * sizeof *order);
+    double *now_low = take(&work, n), *now_high = take(&work, n);
+    double *wanted = take(&work, n), *keys = take(&work, n), *known = zeros(&work, n);
+    int64_t *now_order = take(&work, n);
+    memcpy(now_order, group->order, (size_t)n * sizeof *now_order);
     for (int64_t step = 0; step < 40 * n; step++) {
         if (!(cost < budget))
             return INFINITY;
         shrink(arms, factors, known, now_low, now_high);
         for (int64_t arm = 0; arm < n; arm++)
-            keys[arm] = now_low[arm] + shifts[arm];
+            keys[arm] = now_low[arm] + group->shifts[arm];
         resort(now_order, keys, n);
         const struct inside widest = largest_inside(now_low, now_high, now_order, member, n);
-        if (widest.length <= window)
+        if (widest.length <= longest)
             return cost;
         /* An arm fills the gap, or one that bounds it draws nearer to its estimate. */
-        double best = cheapest_filler(arms, member, factors, widest.start, window, wanted);
+        double best = cheapest_filler(arms, member, factors, widest.start, longest, wanted);
         int64_t chosen = -1;
         for (int64_t arm = 0; arm < n; arm++) {
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
             const bool ends =
                 now_high[arm] == widest.stop && !member[arm] && means[arm] < widest.stop;
-            const double extra = arms->counts[arm] * (BOLD - 1.0) * factors[arm];
+            const double extra = arms->pulls[arm] * (BOLD - 1.0) * factors[arm];
             if ((begins || ends) && extra < best) {
                 best = extra;
                 chosen = arm;
@@ -139,28 +151,30 @@ static double confirm(const struct outlook *arms, const int64_t *order, const bo
     return INFINITY;
 }
 
-/* Plan until a gap of `inside` is certain at `place` and the group is within `apart`. */
-static double refute(const struct outlook *arms, const bool *member, int64_t place, double inside,
-    double apart, double *factors)
+/* Plan until a gap of `inside` is certain at `place` and the group's gap is at most (1+epsilon)
+ * times that. */
+static double refute(const struct arms *arms, const struct rules *rules, const bool *member,
+    int64_t place, double inside, double *factors)
 {
+    const double apart = rules->gap_factor * inside;
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const double *low = arms->low, *high = arms->high, *means = arms->means;
-    const double *counts = arms->counts;
-    certify(arms, 0, place, place, n, inside, factors);
+    const double *pulls = arms->pulls;
+    certify(arms, rules, 0, place, place, n, inside, factors);
     double best = INFINITY, split = 0.5;
     int64_t chosen = -1;
     for (int64_t k = 1; k < n; k++) {
         const int64_t one = by_mean[k - 1], two = by_mean[k];
-        const double room = apart - (means[two] - means[one]);
-        if (member[one] == member[two] || room <= 0.0)
+        const double spare = apart - (means[two] - means[one]);
+        if (member[one] == member[two] || spare <= 0.0)
             continue;
         const double down = means[one] - low[one], up = high[two] - means[two];
         for (int j = 1; j < 10; j++) {
             const double share = j / 10.0;
-            const double want_one = most_of(factors[one], squared(down / (share * room)));
-            const double want_two = most_of(factors[two], squared(up / ((1.0 - share) * room)));
+            const double want_one = most_of(factors[one], squared(down / (share * spare)));
+            const double want_two = most_of(factors[two], squared(up / ((1.0 - share) * spare)));
             const double extra =
-                counts[one] * (want_one - factors[one]) + counts[two] * (want_two - factors[two]);
+                pulls[one] * (want_one - factors[one]) + pulls[two] * (want_two - factors[two]);
             if (extra < best) {
                 best = extra;
                 chosen = k;
@@ -171,19 +185,20 @@ static double refute(const struct outlook *arms, const bool *member, int64_t pla
     if (chosen < 0)
         return INFINITY;
     const int64_t one = by_mean[chosen - 1], two = by_mean[chosen];
-    const double room = apart - (means[two] - means[one]);
-    factors[one] = most_of(factors[one], squared((means[one] - low[one]) / (split * room)));
+    const double spare = apart - (means[two] - means[one]);
+    factors[one] = most_of(factors[one], squared((means[one] - low[one]) / (split * spare)));
     factors[two] =
-        most_of(factors[two], squared((high[two] - means[two]) / ((1.0 - split) * room)));
+        most_of(factors[two], squared((high[two] - means[two]) / ((1.0 - split) * spare)));
     return planned_pulls(arms, factors);
 }
 
-EXPORT double plan_group(const double *low, const double *high, const double *means,
-    const double *counts, const int64_t *order, const int64_t *by_mean, const bool *member,
-    const double *shifts, int64_t n, double epsilon, const double *pairs, double *factors,
-    char *room)
+EXPORT double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
+    const bool *member, const double *shifts, double *factors)
 {
-    const struct outlook arms = {n, low, high, means, counts, by_mean, pairs};
+    const int64_t n = arms->n, *by_mean = arms->by_mean;
+    const double *means = arms->means;
+    const struct group group = {order, member, shifts};
+    char *work = arms->work;
     double apart = INFINITY, inside = 0.0;
     int64_t place = 0;
     for (int64_t k = 1; k < n; k++) {
@@ -197,10 +212,10 @@ EXPORT double plan_group(const double *low, const double *high, const double *me
     }
     for (int64_t arm = 0; arm < n; arm++)
         factors[arm] = 1.0;
-    const double margin = apart - (1.0 + epsilon) * inside;
+    const double margin = apart - rules->gap_factor * inside;
     if (margin == 0.0)
         return INFINITY;
-    double *trial = take(&room, n);
+    double *trial = take(&work, n);
     double best = INFINITY;
     for (size_t k = 0; k < sizeof SHARES / sizeof *SHARES; k++) {
         double cost;
@@ -208,11 +223,10 @@ EXPORT double plan_group(const double *low, const double *high, const double *me
             trial[arm] = 1.0;
         if (margin > 0.0) {
             const double gap = apart - SHARES[k] * margin;
-            cost = confirm(
-                &arms, order, member, shifts, gap, gap / (1.0 + epsilon), trial, best, room);
+            cost = confirm(arms, rules, &group, gap, trial, best, work);
         } else {
-            const double gap = inside + SHARES[k] * margin / (1.0 + epsilon);
-            cost = refute(&arms, member, place, gap, (1.0 + epsilon) * gap, trial);
+            const double gap = inside + SHARES[k] * margin / rules->gap_factor;
+            cost = refute(arms, rules, member, place, gap, trial);
         }
         if (cost < best) {
             best = cost;

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from oddarm._typing import Floats, Wholes
 from oddarm.kernels.native import function
 
 __all__ = ["jeffreys_narrow"]
 
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
 
 _narrow = function("jeffreys_narrow", "floats wholes wholes whole real floats floats")
 

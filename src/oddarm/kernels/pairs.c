@@ -32,32 +32,31 @@ struct bets {
     double steps[OCTAVES], stakes[OCTAVES];
 };
 
-/* What was told of the arms, their intervals, and which of them are looked at. */
+/* The arms, and which of them are looked at, below and above the gap. */
 struct sides {
-    const double *totals;
-    const int64_t *counts;
-    const double *low, *high;
+    const struct arms *known;
     const int64_t *below, *above;
     int64_t below_count, above_count;
 };
 
-double level_of_order(int64_t n, double delta)
+double order_evidence(int64_t n, double delta)
 {
     return log((double)(n - 1) / (ANY_SCALE * delta));
 }
 
-double level_of_gap(double gap, int64_t n, double delta)
+double gap_evidence(double gap, int64_t n, double delta)
 {
     return -log(delta * (BY_WIDTH * gap + EVENLY / (double)(n - 1)));
 }
 
 /* The least log capital against a mean `value`, of those arms that can be in [start, stop]; the
  * bet is that the true one is below it if `way` is -1, above if it is 1. */
-static double weakest(const struct sides *arms, double start, double stop, double value, int way,
+static double weakest(const struct sides *sides, double start, double stop, double value, int way,
     const struct bets *bets)
 {
-    const int64_t *some = way < 0 ? arms->below : arms->above;
-    const int64_t count = way < 0 ? arms->below_count : arms->above_count;
+    const struct arms *arms = sides->known;
+    const int64_t *some = way < 0 ? sides->below : sides->above;
+    const int64_t count = way < 0 ? sides->below_count : sides->above_count;
     double up[OCTAVES], down[OCTAVES];
     value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
     for (int k = 0; k < bets->count; k++) {
@@ -94,8 +93,8 @@ static double weakest(const struct sides *arms, double start, double stop, doubl
  *
  * The capital against x grows with x, that against y falls with y, so the ends of a stretch bound
  * what is within; a stretch that they do not decide is halved. */
-static bool rejected(const struct sides *arms, double start, double stop, double narrow,
-    double wide, double level, const struct bets *bets)
+static bool rejected(const struct sides *sides, double start, double stop, double narrow,
+    double wide, double needed, const struct bets *bets)
 {
     struct {
         double start, stop;
@@ -111,16 +110,16 @@ static bool rejected(const struct sides *arms, double start, double stop, double
         size--;
         const double a = stack[size].start, b = stack[size].stop;
         const int depth = stack[size].depth;
-        double capital = weakest(arms, a, b, a, -1, bets);
+        double capital = weakest(sides, a, b, a, -1, bets);
         if (capital < INFINITY)
-            capital += weakest(arms, a + narrow, b + wide, b + wide, 1, bets);
-        if (capital >= level)
+            capital += weakest(sides, a + narrow, b + wide, b + wide, 1, bets);
+        if (capital >= needed)
             continue;
         const double middle = (a + b) / 2;
-        capital = weakest(arms, middle, middle, middle, -1, bets);
+        capital = weakest(sides, middle, middle, middle, -1, bets);
         if (capital < INFINITY)
-            capital += weakest(arms, middle + narrow, middle + wide, middle + wide, 1, bets);
-        if (capital < level || depth >= DEPTH)
+            capital += weakest(sides, middle + narrow, middle + wide, middle + wide, 1, bets);
+        if (capital < needed || depth >= DEPTH)
             return false;
         stack[size].start = a;
         stack[size].stop = middle;
@@ -133,10 +132,11 @@ static bool rejected(const struct sides *arms, double start, double stop, double
     return true;
 }
 
-EXPORT double certain_gap(const double *totals, const int64_t *counts, const double *low,
-    const double *high, const int64_t *order, int64_t n, int64_t at, double estimate, double delta,
-    char *room)
+EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta)
 {
+    const int64_t n = known->n, *order = known->by_mean;
+    const double *low = known->low, *high = known->high;
+    char *work = known->work;
     /* Of all arms below, the highest is at `floor` or above, and at `top` or below. */
     double floor = -INFINITY, top = -INFINITY, ceiling = INFINITY, bottom = INFINITY;
     for (int64_t k = 0; k < at; k++) {
@@ -147,7 +147,7 @@ EXPORT double certain_gap(const double *totals, const int64_t *counts, const dou
         ceiling = least_of(ceiling, high[order[k]]);
         bottom = least_of(bottom, low[order[k]]);
     }
-    int64_t *below = take(&room, at), *above = take(&room, n - at);
+    int64_t *below = take(&work, at), *above = take(&work, n - at);
     int64_t lower = 0, upper = 0;
     for (int64_t k = 0; k < at; k++)
         if (high[order[k]] >= least_of(floor, bottom))
@@ -155,7 +155,7 @@ EXPORT double certain_gap(const double *totals, const int64_t *counts, const dou
     for (int64_t k = at; k < n; k++)
         if (low[order[k]] <= most_of(ceiling, top))
             above[upper++] = order[k];
-    const struct sides arms = {totals, counts, low, high, below, above, lower, upper};
+    const struct sides sides = {known, below, above, lower, upper};
 
     /* No arm of one side is next to one of the other in the wrong order, nor at a small distance.
      */
@@ -164,12 +164,12 @@ EXPORT double certain_gap(const double *totals, const int64_t *counts, const dou
         bets.steps[k] = ldexp(1.0, -(k + 1));
         bets.stakes[k] = 1.0 / OCTAVES;
     }
-    double level = level_of_order(n, delta);
+    double needed = order_evidence(n, delta);
     double place = ceil(-FINE * log2(estimate / 16.0));
     double gap = exp2(-place / FINE);
-    if (!rejected(&arms, bottom, top, 0.0, 0.0, level, &bets))
+    if (!rejected(&sides, bottom, top, 0.0, 0.0, needed, &bets))
         return 0.0;
-    if (!rejected(&arms, floor, least_of(top, ceiling), 0.0, gap, level, &bets))
+    if (!rejected(&sides, floor, least_of(top, ceiling), 0.0, gap, needed, &bets))
         return 0.0;
 
     /* Nor at a larger one, as far as that goes: by parts of an octave, and by halves of the last.
@@ -181,8 +181,8 @@ EXPORT double certain_gap(const double *totals, const int64_t *counts, const dou
     while (gap < estimate && halvings <= HALVINGS) {
         for (int k = 0; k < SCALES; k++)
             bets.steps[k] = RATIOS[k] * cell;
-        level = level_of_gap(gap, n, delta);
-        if (!rejected(&arms, floor, least_of(top, ceiling - gap), gap, wide, level, &bets)) {
+        needed = gap_evidence(gap, n, delta);
+        if (!rejected(&sides, floor, least_of(top, ceiling - gap), gap, wide, needed, &bets)) {
             wide = gap + (wide - gap) / 2;
             halvings++;
             continue;

@@ -6,54 +6,22 @@ how it goes.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from oddarm.kernels.blocks import Arms
 from oddarm.kernels.native import function
 
 __all__ = ["certain_gap"]
 
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
-
-_certain_gap = function(
-    "certain_gap", "floats wholes floats floats wholes whole whole real real floats", "real"
-)
+_certain_gap = function("certain_gap", "record whole real real", "real")
 
 
-def certain_gap(
-    totals: Floats,
-    counts: Wholes,
-    low: Floats,
-    high: Floats,
-    order: Wholes,
-    at: int,
-    estimate: float,
-    delta: float,
-) -> float:
-    """Return by how much order[:at] are certain to lie below the other arms; 0 if they are not.
+def certain_gap(arms: Arms, at: int, estimate: float, pair_delta: float) -> float:
+    """Return by how much by_mean[:at] are certain to lie below the other arms; 0 if they are not.
 
     Args:
-        totals: Successes of each arm.
-        counts: Pulls of each arm.
-        low: Lower ends of intervals that hold as well.
-        high: Upper ends.
-        order: The arms.
+        arms: The arms, with their totals and counts.
         at: How many of them are to lie below.
         estimate: How wide the gap seems to be; no wider one is looked for.
-        delta: Error probability of the evidence of pairs, over all pairs and times.
+        pair_delta: Error probability of the evidence of pairs, over all pairs and times.
     """
-    n = len(order)
-    gap: float = _certain_gap(
-        totals,
-        counts,
-        low,
-        high,
-        order,
-        n,
-        at,
-        estimate,
-        delta,
-        np.empty(n),
-    )
+    gap: float = _certain_gap(arms.having("totals", "counts"), at, estimate, pair_delta)
     return gap

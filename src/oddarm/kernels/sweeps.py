@@ -8,7 +8,7 @@ from oddarm.kernels.native import function
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
-    from oddarm.strategies.sweeps import SweepRun
+    from oddarm.strategies.gold.sweep import SweepRun
 
 __all__ = ["finish_sweep"]
 

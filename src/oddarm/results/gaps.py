@@ -1,4 +1,4 @@
-"""Where the arms of a result are certain to lie apart: for its picture and its live page."""
+"""The gaps between arms that are certain: for the plot of a result and its live page."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Gap", "certain_gaps", "communities", "gaps_around_outliers"]
 
 @dataclass(frozen=True)
 class Gap:
-    """A stretch that is certain to be free of arms, or as wide as one that is.
+    """A gap between two neighbouring arms that is certain to be there.
 
     Attributes:
-        below: How many arms lie below it, of those that were not set aside.
-        start: Where it begins.
-        width: How wide it is.
+        below: How many arms lie below it; failed arms are not counted.
+        start: Its lower end; an estimate if the gap is known from a certificate.
+        width: The least that its width can be.
     """
 
     below: int
@@ -32,52 +32,51 @@ class Gap:
 
     @property
     def stop(self) -> float:
-        """Where it ends."""
+        """Its upper end."""
         return self.start + self.width
 
 
 def certain_gaps(result: Result) -> list[Gap]:
-    """Return the gaps that are certain, by ascending place.
+    """Return the gaps that are certain, the lowest first.
 
-    Those that no interval reaches, and those around the sets of arms that have a certificate: the
-    evidence of two arms at once can tell more of them than the two intervals. Such a gap is in the
-    middle between the two estimates. Of two that are known of one place, the wider counts.
+    A gap is certain if no interval reaches into it, or if a certificate says so: the evidence of
+    two arms together can prove a gap although their intervals overlap. A gap of a certificate is
+    drawn in the middle between the two estimates. If both are known, the wider one counts.
     """
-    arms = _by_mean(result)
-    means, low, high = _estimates(result)[arms], result.low[arms], result.high[arms]
+    arms = _by_estimate(result)
+    estimates, low, high = _estimates(result)[arms], result.low[arms], result.high[arms]
     reach = np.maximum.accumulate(high)
-    found = {
+    gaps = {
         cut.below: Gap(cut.below, float(reach[cut.below - 1]), cut.gap)
         for cut in certified_cuts(low, high)
     }
-    index = {name: arm for arm, name in enumerate(result.names)} if result.certificates else {}
-    for one in result.certificates:
+    positions = {name: arm for arm, name in enumerate(result.names)} if result.certificates else {}
+    for certificate in result.certificates:
         member = np.zeros(len(result.names), dtype=np.bool_)
-        member[[index[name] for name in one.members]] = True
-        inside = member[arms]
+        member[[positions[name] for name in certificate.members]] = True
+        inside, width = member[arms], certificate.gap_at_least
         for below in (np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist():
-            known = found[below].width if below in found else 0.0
-            if one.gap_at_least > known:
-                middle = float(means[below - 1 : below + 1].mean())
-                found[below] = Gap(below, middle - one.gap_at_least / 2, one.gap_at_least)
-    return [found[below] for below in sorted(found)]
+            if width > (gaps[below].width if below in gaps else 0.0):
+                middle = float(estimates[below - 1 : below + 1].mean())
+                gaps[below] = Gap(below, middle - width / 2, width)
+    return [gaps[below] for below in sorted(gaps)]
 
 
 def communities(result: Result, gaps: list[Gap] | None = None) -> NDArray[np.intp]:
-    """Return the number of each arm's community, from 0 for the lowest; -1 if it was set aside.
+    """Return the number of each arm's community, from 0 for the lowest; -1 for a failed arm.
 
-    Communities are what lies between certain gaps.
+    A community is the arms between two certain gaps.
 
     Args:
         result: The arms.
-        gaps: Their certain gaps, if they are known already.
+        gaps: Its certain gaps, if the caller has them already.
     """
-    arms = _by_mean(result)
+    arms = _by_estimate(result)
     starts = np.zeros(len(arms), dtype=np.intp)
     starts[[gap.below for gap in (certain_gaps(result) if gaps is None else gaps)]] = 1
-    found = np.full(len(result.names), -1, dtype=np.intp)
-    found[arms] = np.cumsum(starts)
-    return found
+    community = np.full(len(result.names), -1, dtype=np.intp)
+    community[arms] = np.cumsum(starts)
+    return community
 
 
 def gaps_around_outliers(
@@ -90,20 +89,20 @@ def gaps_around_outliers(
         community: The number of each arm's community.
         outlier: Whether each arm is an outlier.
     """
-    odd = np.zeros(len(gaps) + 1, dtype=np.bool_)
-    odd[community[outlier]] = True
-    return [gaps[k] for k in np.flatnonzero(odd[1:] != odd[:-1])]
+    has_outliers = np.zeros(len(gaps) + 1, dtype=np.bool_)
+    has_outliers[community[outlier]] = True
+    return [gaps[k] for k in np.flatnonzero(has_outliers[1:] != has_outliers[:-1])]
 
 
 def _estimates(result: Result) -> NDArray[np.float64]:
-    """Return the means, as far as the intervals allow; the middle where nothing was told."""
+    """Return the means, moved into the intervals; the middle of the interval without rewards."""
     middle = (result.low + result.high) / 2
     means = np.where(np.isnan(result.means), middle, result.means)
     return np.asarray(np.clip(means, result.low, result.high), dtype=np.float64)
 
 
-def _by_mean(result: Result) -> NDArray[np.intp]:
-    """Return the arms that were not set aside, by ascending estimate."""
-    taken = np.flatnonzero([status != "failed" for status in result.statuses])
-    order = np.lexsort((result.low[taken], _estimates(result)[taken]))
-    return np.asarray(taken[order], dtype=np.intp)
+def _by_estimate(result: Result) -> NDArray[np.intp]:
+    """Return the arms that have not failed, by ascending estimate."""
+    arms = np.flatnonzero([status != "failed" for status in result.statuses])
+    order = np.lexsort((result.low[arms], _estimates(result)[arms]))
+    return np.asarray(arms[order], dtype=np.intp)

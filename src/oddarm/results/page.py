@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["result_page"]
 
 AT_ONCE = 25
-"""How many arms are shown before the rest is folded away; outliers always are."""
+"""How many arms are shown at first; the others are folded. Outliers are always shown."""
 
 INK = "#010203"
-"""Drawn where the colour of the page's text belongs, which differs by day and night."""
+"""Stands in the SVG for the colour of the page's text, which is light or dark."""
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6370; --paper: #fff; --line: #d8dde3;
@@ -86,16 +86,14 @@ def result_page(result: Result) -> str:
 
 
 def _table(result: Result, rows: Sequence[ArmRow]) -> str:
-    text = {1, 6}  # the columns of names and of statuses
-    head = "".join(
-        f'<th class="text">{escape(name)}</th>' if k in text else f"<th>{escape(name)}</th>"
-        for k, name in enumerate(result.columns)
-    )
+    kinds = [' class="text"' if column.left else "" for column in result.columns]
+    heads = zip(kinds, result.columns, strict=True)
+    head = "".join(f"<th{kind}>{escape(column.head)}</th>" for kind, column in heads)
     lines = "".join(
         f'<tr class="{escape(row.status)}">'
         + "".join(
-            f'<td class="text">{escape(cell)}</td>' if k in text else f"<td>{escape(cell)}</td>"
-            for k, cell in enumerate(result.cells(row))
+            f"<td{kind}>{escape(cell)}</td>"
+            for kind, cell in zip(kinds, result.cells(row), strict=True)
         )
         + "</tr>\n"
         for row in rows
@@ -140,7 +138,7 @@ _NAMES = {
 
 
 def _facts(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and values for people; what is not set is left out."""
+    """Yield names and values as a reader expects them; what is None is left out."""
     for name, value in values.items():
         shown = _fact(value)
         if shown:
@@ -148,6 +146,7 @@ def _facts(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _fact(value: Any) -> str:
+    """Return a JSON value in words; long lists of numbers as their length and sum."""
     if value is None or value is False:
         return "" if value is None else "no"
     if value is True:

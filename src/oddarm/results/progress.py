@@ -28,15 +28,16 @@ except ImportError:
 if TYPE_CHECKING:
     from oddarm.search import Search
 
-__all__ = ["SearchProgress", "Shown"]
+__all__ = ["SearchProgress", "TerminalBar"]
 
 SECONDS = 0.2
-"""Between two looks at the search."""
+"""The least time between two updates of the bar."""
 LEADERS = 3
+"""How many of the arms that rank first are shown."""
 
 
-class Shown:
-    """A bar on standard error that is there while its block runs, if that is a terminal."""
+class TerminalBar:
+    """A context manager that shows a bar on standard error, if that is a terminal."""
 
     def __init__(self, *columns: ProgressColumn) -> None:
         console = Console(stderr=True)
@@ -58,7 +59,7 @@ class Shown:
 
 
 class _TimeLeft(TimeRemainingColumn):
-    """The time left, or the time elapsed where there is no end in sight."""
+    """The time left; the time elapsed if there is neither a budget nor a pool."""
 
     def render(self, task: Task) -> Text:
         if task.total is None:
@@ -66,11 +67,10 @@ class _TimeLeft(TimeRemainingColumn):
         return Text.assemble("at most ", super().render(task), " left")
 
 
-class SearchProgress(Shown):
-    """Shows the pulls, how many arms are declared, the leading ones, and the time left.
+class SearchProgress(TerminalBar):
+    """Shows the pulls, how many arms are declared, the arms that rank first, and the time left.
 
-    The time left is that until the budget or the pools are used up; most searches end sooner.
-    Without either, it is the time elapsed.
+    The time left is the time until the budget or the pools are used up; most searches end sooner.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class SearchProgress(Shown):
 
 
 def describe(search: Search) -> str:
-    """Return the pulls, the arms declared and those that lead, in a line."""
+    """Return in one line the pulls, how many arms are declared, and which rank first."""
     parts = [f"{search.pulls:,} pulls", f"{len(search.declared())} declared"]
     if search.pulls:
         leaders = ", ".join(shortened(printable(arm), 20) for arm in search.ranking()[:LEADERS])

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import printable, shortened
+from oddarm._text import printable
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.strategies import Certificate, Status, Strategy, Verdict
+from oddarm.results.table import Column, text_table
+from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ArmRow", "Result"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class ArmRow:
         mean: The mean of its rewards; None if it was never pulled.
         low: Lower end of its confidence interval.
         high: Upper end.
-        score: The strategy's own score (for GOLD: S, the round in which it was set apart); None
-            if it has none.
-        status: "outlier", "normal", "undecided", or "failed" if it was set aside.
+        score: The strategy's own score (for GOLD: S, the pulls of all arms when it became
+            terminal); None if it has none.
+        status: "outlier", "normal", "undecided", or "failed" if it could not be pulled.
     """
 
     arm: Any
@@ -66,7 +66,7 @@ class Result:
         provenance: Version, parameters, seed, bound, and whether δ is proved for them.
         rank: Rank of each arm, in the order of the arms.
         counts, means, low, high, scores, statuses: Per arm, in the order of the arms.
-        errors: Why each arm was set aside that was.
+        errors: Why each failed arm could not be pulled.
         certificates: What is certain of each set of arms that may be a group, the smallest first,
             if the strategy says.
         nouns: What arms and pulls are called, in the plural, where the result is shown.
@@ -94,43 +94,40 @@ class Result:
     @classmethod
     def of(
         cls,
+        outcome: Outcome,
         *,
         names: Sequence[Any],
-        order: NDArray[np.intp],
-        declared: list[int],
         tally: Tally,
-        low: Floats,
-        high: Floats,
-        scores: Floats,
-        statuses: Sequence[Status],
         errors: dict[Any, str],
         verdict: Verdict,
         problem: Problem,
         strategy: Strategy,
         provenance: dict[str, Any],
-        certificates: Sequence[Certificate] = (),
     ) -> Result:
-        """Return the result for arms given by index."""
+        """Return the result of an outcome, whose arms are positions in `names`."""
         rank = np.empty(len(names), dtype=np.intp)
-        rank[order] = np.arange(1, len(names) + 1)
+        rank[outcome.order] = np.arange(1, len(names) + 1)
         return cls(
             names=names,
-            order=order,
-            outliers=[names[i] for i in declared],
+            order=outcome.order,
+            outliers=[names[i] for i in outcome.declared],
             verdict=verdict,
             pulls=tally.pulls,
             provenance=provenance,
             rank=rank,
             counts=tally.counts.copy(),
             means=tally.means,
-            low=low,
-            high=high,
-            scores=scores,
-            statuses=statuses,
+            low=outcome.low,
+            high=outcome.high,
+            scores=outcome.scores,
+            statuses=outcome.statuses,
             errors=errors,
             problem=problem,
             strategy=strategy,
-            certificates=certificates,
+            certificates=[
+                replace(one, members=tuple(names[i] for i in one.members))
+                for one in outcome.certificates
+            ],
         )
 
     @cached_property
@@ -182,7 +179,7 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """The answer in a sentence or two, what it supposes, and how many arms were set aside."""
+        """The answer in a sentence or two, what it supposes, and how many arms have failed."""
         sentences = [self._answer, *self.provenance.get("delta_supposes", ())]
         if self.errors:
             were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
@@ -205,12 +202,10 @@ class Result:
                 f"{found} {of_all} {stand} apart, {self.side} the rest; "
                 f"found with {self.cost}; {self._sureness}."
             )
-        # Strategies speak of "arms".
-        headline = self.strategy.headline(found, len(self.names), self.side)
-        headline = headline.replace(f"of {len(self.names)} arms", of_all, 1)
-        promise = self.strategy.promise
+        predicate, promise = self.strategy.predicate(found, self.side), self.strategy.promise
         return (
-            f"{headline}, after {self.cost}. {promise[0].upper()}{promise[1:]}; {self._sureness}."
+            f"{found} {of_all} {predicate}, after {self.cost}. "
+            f"{promise[0].upper()}{promise[1:]}; {self._sureness}."
         )
 
     @property
@@ -301,27 +296,22 @@ class Result:
             width: The most characters of a line. Names are shortened to fit; if that is not
                 enough, the ends of the intervals are left out.
         """
-        rows = self.arms[:most]
-        cells = [self.columns, *(self.cells(row) for row in rows)]
-        if width is not None:
-            cells = _fit(cells, width)
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        left = {1, len(widths) - 1}
-        lines = [
-            "  ".join(
-                text.ljust(wide) if k in left else text.rjust(wide)
-                for k, (text, wide) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in cells
-        ]
-        if len(self.arms) > most:
-            lines.append(f"… and {len(self.arms) - most:,} more {self.nouns[0]}")
-        return "\n".join(lines)
+        table = text_table(self.columns, [self.cells(row) for row in self.arms[:most]], width)
+        more = len(self.arms) - most
+        return table if more <= 0 else f"{table}\n… and {more:,} more {self.nouns[0]}"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The heads of the table."""
-        return ("rank", "arm", self.nouns[1], "mean", "low", "high", "status")
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table."""
+        return (
+            Column("rank"),
+            Column("arm", left=True, least=8),
+            Column(self.nouns[1]),
+            Column("mean"),
+            Column("low", dropped=1),
+            Column("high", dropped=1),
+            Column("status", left=True),
+        )
 
     @cached_property
     def _decimals(self) -> int:
@@ -358,23 +348,12 @@ class Result:
     def _repr_html_(self) -> str:
         from html import escape
 
-        header = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        header = "".join(f"<th>{escape(column.head)}</th>" for column in self.columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row)) + "</tr>"
             for row in self.arms[:20]
         )
         return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
-
-
-def _fit(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
-    """Return the table with names shortened, and if need be intervals left out, to fit."""
-    least = 8
-    columns = enumerate(zip(*cells, strict=True))
-    others = sum(2 + max(map(len, column)) for k, column in columns if k != 1)
-    if width - others < least and len(cells[0]) == 7:
-        return _fit([(*line[:4], line[6]) for line in cells], width)
-    most = max(width - others, least)
-    return [(line[0], shortened(line[1], most), *line[2:]) for line in cells]
 
 
 def _finite(value: Any) -> Any:

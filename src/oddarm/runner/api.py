@@ -7,10 +7,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from oddarm._checks import whole_number
 from oddarm.errors import ParameterError, StateError
+from oddarm.options import SearchOptions, check_names
 from oddarm.results.result import Result
 from oddarm.rewards import as_rewards
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
@@ -41,7 +42,7 @@ def find(
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Result:
     """Find the outlying arms by drawing rewards from a function or a source.
 
@@ -85,6 +86,7 @@ def find(
         >>> find(lambda arm: rng.random() < rate[arm], list(rate), max_outliers=1).outliers
         ['odd']
     """
+    check_names(find, options)
     search, source = _prepare(pull, arms, strategy, options)
     how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
     return _drive(search, source, how)
@@ -101,13 +103,14 @@ async def find_async(
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Result:
     """Find the outlying arms by a coroutine function, in the running event loop.
 
     As `find`, for callers that have a loop; signals are left to them. If the call is cancelled, so
     are the pulls on their way, and the search is saved if `save` says where.
     """
+    check_names(find_async, options)
     search, source = _prepare(pull, arms, strategy, options)
     if not source.asynchronous:
         raise ParameterError(
@@ -221,7 +224,7 @@ def _prepare(
     pull: Callable[[Any], Any] | Source,
     arms: Sequence[Hashable] | int | None,
     strategy: str | Strategy,
-    options: dict[str, Any],
+    options: SearchOptions,
 ) -> tuple[Search, Source]:
     """Return the search and its source; a source brings its own arms and rewards."""
     if not isinstance(pull, Source):
@@ -229,7 +232,7 @@ def _prepare(
             raise ParameterError("arms is missing, must be the names of the arms, or their number.")
         search = Search(arms, strategy, **options)
         return search, FunctionSource(pull, search.names, search.rewards)
-    model = as_rewards(options.pop("rewards", pull.rewards))
+    model = as_rewards(options.get("rewards", pull.rewards))
     names: Any = list(pull.arms) if arms is None else arms
     sizes = pull.rewards.pools
     if sizes is not None:
@@ -238,7 +241,8 @@ def _prepare(
             names = list(range(arms)) if isinstance(arms, int) else list(arms)
             _check_arms(names, pull)
         model = replace(model, pools=tuple(size_of[arm] for arm in names))
-    search = Search(names, strategy, rewards=model, **options)
+    given: SearchOptions = {**options, "rewards": model}
+    search = Search(names, strategy, **given)
     _check_arms(search.names, pull)
     search.fingerprint = pull.fingerprint()
     return search, pull

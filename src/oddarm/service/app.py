@@ -42,10 +42,10 @@ from oddarm.service.models import (
     Asked,
     CreateBody,
     DataBody,
+    ErrorBody,
     GivenUp,
     GiveUpBody,
     Health,
-    Problem,
     StudyName,
     StudyRow,
     TellBody,
@@ -92,17 +92,17 @@ _WORDS = {
 }
 
 
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     common = (401, 403, 413, 500, 503)
     return {
-        status: {"model": Problem, "description": _WORDS[status]}
+        status: {"model": ErrorBody, "description": _WORDS[status]}
         for status in sorted({*statuses, *common})
     }
 
 
-READ = _problems(404, 422)
-WRITE = _problems(400, 404, 422, 507)
-CHANGE = _problems(404, 422, 507)
+READ = _errors(404, 422)
+WRITE = _errors(400, 404, 422, 507)
+CHANGE = _errors(404, 422, 507)
 
 # Examples for the description, of answers that are no models.
 JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
@@ -249,20 +249,20 @@ async def set_aside(request: Request, name: StudyName, body: AsideBody) -> Aside
     return Aside(changed=changed)
 
 
-@router.get("/health", responses=_problems())
+@router.get("/health", responses=_errors())
 async def health(request: Request) -> Health:
     """Say whether the service and its database answer."""
     await _studies(request).infos()
     return Health(oddarm=__version__)
 
 
-@router.get("/studies", responses=_problems())
+@router.get("/studies", responses=_errors())
 async def list_studies(request: Request) -> list[StudyRow]:
     """List all studies, by name."""
     return [StudyRow.of(info) for info in await _studies(request).infos()]
 
 
-@router.post("/studies", status_code=201, responses=_problems(400, 409, 422, 507))
+@router.post("/studies", status_code=201, responses=_errors(400, 409, 422, 507))
 async def create_study(request: Request, response: Response, body: CreateBody) -> StudyRow:
     """Make a study."""
     info = await _studies(request).create(body.name, body.arms, body.options())

@@ -8,9 +8,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, Unpack, cast
 
 from oddarm.errors import ParameterError, ServiceError
+from oddarm.options import DEFAULT_STRATEGY, SearchOptions, check_names
 from oddarm.store.info import Pull
 from oddarm.store.transaction import LEASE_SECONDS
 
@@ -48,9 +49,19 @@ class Client:
         found: list[dict[str, Any]] = self._json("GET", "/studies")
         return found
 
-    def create(self, name: str, arms: list[Any] | int, **options: Any) -> dict[str, Any]:
+    def create(
+        self,
+        name: str,
+        arms: list[Any] | int,
+        strategy: str = DEFAULT_STRATEGY,
+        *,
+        expired_reward: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> dict[str, Any]:
         """Make a study; options are those of `create_study`, as JSON values."""
-        body = {"name": name, "arms": arms, **options}
+        check_names(self.create, options)
+        own = {"strategy": strategy, "expired_reward": expired_reward}
+        body = {"name": name, "arms": arms, **own, **options}
         made: dict[str, Any] = self._json("POST", "/studies", body)
         return made
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from inspect import signature
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, with_config
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from oddarm._version import __version__
-from oddarm.bounds import BoundKind
-from oddarm.search import Search
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, BoundKind, Until
 from oddarm.store import Pull, StudyInfo
 from oddarm.store.catalog import NAME
 from oddarm.store.info import Status
@@ -27,10 +25,10 @@ __all__ = [
     "Asked",
     "CreateBody",
     "DataBody",
+    "ErrorBody",
     "GiveUpBody",
     "GivenUp",
     "Health",
-    "Problem",
     "StudyName",
     "StudyRow",
     "TellBody",
@@ -43,7 +41,6 @@ MAX_ARMS = 5_000
 """Arms of a study made over HTTP; GOLD keeps a byte for each pair."""
 MAX_BATCH = 10_000
 """Pulls asked for, or rewards told, in one request."""
-STRATEGY: str = signature(Search).parameters["strategy"].default
 MONTH = 31 * 24 * 3600.0
 
 StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
@@ -72,19 +69,26 @@ class CreateBody(_Body):
         Annotated[list[ArmName], Field(min_length=3, max_length=MAX_ARMS)]
         | Annotated[StrictInt, Field(ge=3, le=MAX_ARMS)]
     ) = Field(description="The names of the arms, or their number.")
-    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = "adaptive"
-    epsilon: Number = 2.5
-    rho: Number | None = None
-    max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = None
-    delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    strict: bool = False
-    rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
-        Field("bernoulli", description='"bernoulli" for 0/1 rewards, or their range [low, high].')
+    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = (
+        DEFAULT_STRATEGY
     )
-    bound: BoundKind = "anytime"
-    until: Literal["ranked", "found", "confirmed"] = "ranked"
-    max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**53)] = 0
+    # Types and limits are spelled out, since those of JSON are narrower than those of Python;
+    # tests/test_options.py holds them to the table of options.
+    epsilon: Number = DEFAULTS["epsilon"]
+    rho: Number | None = DEFAULTS["rho"]
+    max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
+    delta: Annotated[float, Field(gt=0, lt=1)] = DEFAULTS["delta"]
+    strict: bool = DEFAULTS["strict"]
+    rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
+        Field(
+            DEFAULTS["rewards"],
+            description='"bernoulli" for 0/1 rewards, or their range [low, high].',
+        )
+    )
+    bound: BoundKind = DEFAULTS["bound"]
+    until: Until = DEFAULTS["until"]
+    max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
+    seed: Annotated[int, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
     expired_reward: Number | None = Field(
         None,
         description="What a pull counts as when its lease ends before it is told. "
@@ -238,7 +242,7 @@ class Health(BaseModel):
     oddarm: str = Field(examples=[__version__])
 
 
-class Problem(BaseModel):
+class ErrorBody(BaseModel):
     """What was wrong, in a sentence."""
 
     error: str = Field(examples=["study 'x' is not there: create it, or list what is there."])

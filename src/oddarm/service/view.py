@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats, Indices
 from oddarm.definitions.theory import most_pulls
 from oddarm.errors import OddarmError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
-from oddarm.results.result import Floats, Result
+from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store import StudyInfo
 
@@ -92,7 +92,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
     )
 
 
-def _taken(result: Result) -> NDArray[np.intp]:
+def _taken(result: Result) -> Indices:
     """Return the arms that were not set aside."""
     return np.flatnonzero([status != "failed" for status in result.statuses])
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.sources.base import Job, Source, position
@@ -72,7 +72,7 @@ class FunctionSource(Source):
         """Whether `pull` is a coroutine function."""
         return self._async
 
-    def draw(self, arm: Any, count: int = 1) -> NDArray[np.float64]:
+    def draw(self, arm: Any, count: int = 1) -> Floats:
         """Call `pull` `count` times; a coroutine function in an event loop of its own."""
         drawn = self.job(arm, count)()
         return np.asarray(asyncio.run(drawn) if self._async else drawn, dtype=np.float64)

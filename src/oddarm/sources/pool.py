@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Floats, Wholes
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.sources.base import Job, Source, position
@@ -63,7 +63,7 @@ class PoolSource(Source):
             if len(pool) == 0:
                 raise ParameterError(f"arm {arm!r} has no items, must have >= 1: leave it out.")
         self._rewards = replace(as_rewards(rewards), pools=tuple(map(len, self._items)))
-        self._orders: dict[int, NDArray[np.int64]] = {}
+        self._orders: dict[int, Wholes] = {}
         self._drawn = [0] * len(self._arms)
 
     @property
@@ -81,7 +81,7 @@ class PoolSource(Source):
         """Whether `score` is a coroutine function."""
         return self._async
 
-    def draw(self, arm: Any, count: int = 1) -> NDArray[np.float64]:
+    def draw(self, arm: Any, count: int = 1) -> Floats:
         """Score the next `count` items; a coroutine function in an event loop of its own."""
         drawn = self.job(arm, count)()
         return np.asarray(asyncio.run(drawn) if self._async else drawn, dtype=np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Flags, Floats, Wholes
 from oddarm.errors import ParameterError, RewardError
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.sources.base import Source, position
@@ -18,8 +19,6 @@ from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 from oddarm.sources.simulated import streams, uniforms
 
 __all__ = ["RecordedSource"]
-
-Floats = NDArray[np.float64]
 
 
 class RecordedSource(Source):
@@ -165,7 +164,7 @@ class _Rewards:
         self.values = values
         self.size = len(values)
 
-    def at(self, index: NDArray[np.int64]) -> Floats:
+    def at(self, index: Wholes) -> Floats:
         return self.values[index]
 
     @cached_property
@@ -191,10 +190,10 @@ class _Counted:
         """What tells these rewards from others."""
         return f"{self.ones} of {self.size}"
 
-    def at(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def at(self, index: Wholes) -> Flags:
         return index < self.ones
 
-    def shuffled(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def shuffled(self, rng: np.random.Generator) -> Flags:
         values = np.zeros(self.size, dtype=bool)
         values[: self.ones] = True
         rng.shuffle(values)

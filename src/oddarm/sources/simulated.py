@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._typing import Floats
 from oddarm.definitions.groups import Means, float_means
 from oddarm.errors import ParameterError, UnknownArmError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian, as_rewards
@@ -23,7 +24,6 @@ from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = ["SimulatedArms", "streams", "uniforms"]
 
-Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

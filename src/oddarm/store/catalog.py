@@ -6,9 +6,10 @@ import re
 import secrets
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from oddarm.errors import ParameterError, StateError, StudyExistsError
+from oddarm.options import SearchOptions, check_names
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Database, open_database
@@ -28,9 +29,10 @@ def create_study(
     url: str | Path,
     name: str,
     arms: Sequence[Hashable] | int,
+    strategy: str | Strategy = "adaptive",
     *,
     expired_reward: float | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Study:
     """Make a new study and return it.
 
@@ -38,12 +40,14 @@ def create_study(
         url: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
         name: Up to 100 letters, digits, dots, hyphens and underscores.
         arms: The names of the arms (text, numbers or tuples of them), or their number.
+        strategy: As for `Search`.
         expired_reward: What a pull counts as when its lease ends before it is told, such as 1
             where the reward is "timed out". By default the pull is handed out again, and the
             result says what its promise then supposes.
-        options: All else that `Search` takes: strategy, epsilon, rho, delta, rewards, …
+        options: All else that `Search` takes: epsilon, rho, delta, rewards, …
     """
-    search = Search(arms, **options)  # a bad option is refused before a file is made
+    check_names(create_study, options)
+    search = Search(arms, strategy, **options)  # a bad option is refused before a file is made
     database = open_database(url, create=True)
     try:
         return create_in(database, name, search, expired_reward=expired_reward)

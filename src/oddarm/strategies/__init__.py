@@ -7,7 +7,16 @@ from typing import Any
 
 from oddarm.errors import ParameterError
 from oddarm.strategies.adaptive import Adaptive
-from oddarm.strategies.base import Certificate, Run, Setting, Status, Strategy, Until, Verdict
+from oddarm.strategies.base import (
+    Certificate,
+    Outcome,
+    Run,
+    Setting,
+    Status,
+    Strategy,
+    Until,
+    Verdict,
+)
 from oddarm.strategies.gold import Gold
 from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
 from oddarm.strategies.robust.elim import ROAIElim
@@ -29,6 +38,7 @@ __all__ = [
     "Gold",
     "MaxGap",
     "MaxGapTop2",
+    "Outcome",
     "ROAIElim",
     "Run",
     "Setting",

@@ -15,10 +15,11 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm.bounds import Bound, BoundKind
+from oddarm._typing import Floats, Indices, Wholes
+from oddarm.bounds import Bound
 from oddarm.errors import ParameterError
+from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem, rounded_down
 from oddarm.rewards import Rewards
 from oddarm.state import Kind, Word, decode_fields, encode_fields, require
@@ -26,6 +27,8 @@ from oddarm.tally import Tally
 
 __all__ = [
     "Certificate",
+    "Floats",
+    "Outcome",
     "Run",
     "Setting",
     "Status",
@@ -35,10 +38,8 @@ __all__ = [
     "without_gaps",
 ]
 
-Until = Literal["ranked", "found", "confirmed"]
 Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
 Status = Literal["outlier", "normal", "undecided", "failed"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,29 @@ class Certificate:
         if self.rest_at_most == 0:
             return math.inf
         return rounded_down(Fraction(self.gap_at_least) / Fraction(self.rest_at_most) - 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is known at one moment; arms are positions.
+
+    Attributes:
+        order: All arms, the most outlying first.
+        declared: The arms declared outliers so far, as they come in `order`.
+        scores: The strategy's own score of each arm; nan for none.
+        statuses: What is decided of each arm.
+        certificates: What is certain of each set of arms that may be a group.
+        low: Lower ends of the arms' intervals.
+        high: Upper ends.
+    """
+
+    order: Indices
+    declared: list[int]
+    scores: Floats
+    statuses: list[Status]
+    certificates: list[Certificate]
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True)
@@ -117,7 +141,7 @@ class Run(ABC):
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the arms to pull next, at most `limit`; None: one natural round."""
 
-    def ask_indices(self, limit: int | None) -> NDArray[np.intp]:
+    def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array; for runs that can do without a list."""
         return np.array(self.ask(limit), dtype=np.intp)
 
@@ -125,13 +149,10 @@ class Run(ABC):
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Take note that the tallies of `arms` have grown; repeats are allowed."""
         for arm in np.unique(arms).tolist():
             self.update(arm)
-
-    def unsettle(self) -> None:  # noqa: B027 - most have nothing to do
-        """Prepare for a tally that is about to grow otherwise than by one reward and an update."""
 
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began."""
@@ -142,34 +163,43 @@ class Run(ABC):
         """Return the ends of all arms' intervals, those that decide."""
         return self.bound.interval(self.tally)
 
-    def certificates(self) -> list[Certificate]:
-        """Return what is certain of each set of arms that may be a group, if anything is."""
-        return []
+    @abstractmethod
+    def order(self) -> Indices:
+        """Return all arms, the most outlying first."""
 
     @abstractmethod
-    def declared(self) -> list[int]:
-        """Return the arms declared outliers so far, in order."""
+    def declared(self, order: Indices) -> list[int]:
+        """Return the arms declared outliers so far, as they come in `order`."""
 
     @abstractmethod
     def scores(self) -> Floats:
         """Return the strategy's own score of each arm, in its own sense; nan for none."""
 
-    @abstractmethod
-    def order(self) -> NDArray[np.intp]:
-        """Return all arms, the most outlying first."""
+    def certificates(self, order: Indices) -> list[Certificate]:
+        """Return what is certain of each set of arms that may be a group, if anything is.
+
+        Args:
+            order: All arms, the most outlying first; members come in that order.
+        """
+        del order
+        return []
+
+    def outcome(self) -> Outcome:
+        """Return what is known now; the arms are ranked once."""
+        order = self.order()
+        declared = self.declared(order)
+        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
+        statuses: list[Status] = [rest] * self.setting.n
+        for arm in declared:
+            statuses[arm] = "outlier"
+        low, high = self.interval_ends()
+        certificates = self.certificates(order)
+        return Outcome(order, declared, self.scores(), statuses, certificates, low, high)
 
     @property
     def ready(self) -> bool:
         """Whether every arm has been pulled."""
         return int(self.tally.counts.min()) > 0
-
-    def statuses(self) -> list[Status]:
-        """Return what is decided of each arm."""
-        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
-        found: list[Status] = [rest] * self.setting.n
-        for arm in self.declared():
-            found[arm] = "outlier"
-        return found
 
     @property
     def proved(self) -> bool:
@@ -228,10 +258,14 @@ class Strategy(ABC):
                 "pass until='ranked'."
             )
 
-    def headline(self, found: int, n: int, side: str) -> str:
-        """Return the first half of a sentence about `found` declared arms of `n`."""
-        was = "was" if found == 1 else "were"
-        return f"{found} of {n} arms {was} the first to separate, {side} the rest"
+    def predicate(self, found: int, side: str) -> str:
+        """Return what an answer of verdict "ranked" says of its declared arms, from the verb on.
+
+        Args:
+            found: How many arms are declared: the subject of the sentence.
+            side: Where they lie, as in `Result.side`.
+        """
+        return f"{'was' if found == 1 else 'were'} the first to separate, {side} the rest"
 
     @property
     def promise(self) -> str:
@@ -243,7 +277,7 @@ class Strategy(ABC):
         return {"name": self.name, **dataclasses.asdict(self)}
 
 
-def without_gaps(stages: NDArray[np.int64]) -> bool:
+def without_gaps(stages: Wholes) -> bool:
     """Return whether 1, 2, … up to the last stage are all there."""
     found = np.unique(stages[stages > 0])
     return len(found) == int(stages.max())

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Floats, Indices
 from oddarm.definitions.interval_gaps import certified_cuts, largest_possible_gap, possible_gaps
 from oddarm.state import Kind, OrNone, Real
-from oddarm.strategies.base import Floats, Setting, Strategy
+from oddarm.strategies.base import Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["MaxGap", "MaxGapTop2"]
@@ -47,11 +47,10 @@ class MaxGap(Strategy):
     name: ClassVar[str] = "maxgap"
     values: ClassVar[int] = 1
 
-    def headline(self, found: int, n: int, side: str) -> str:
+    def predicate(self, found: int, side: str) -> str:
         """Say that arms lie beyond the largest gap."""
         del side
-        lie = "lies" if found == 1 else "lie"
-        return f"{found} of {n} arms {lie} beyond the largest gap"
+        return f"{'lies' if found == 1 else 'lie'} beyond the largest gap"
 
     @property
     def promise(self) -> str:
@@ -132,7 +131,7 @@ class MaxGapRun(RoundRun):
         self.split = float(high[below].max() + low[above].min()) / 2
         self.finish(self._beyond(self.split, below, above))
 
-    def _beyond(self, split: float, below: NDArray[np.intp], above: NDArray[np.intp]) -> list[int]:
+    def _beyond(self, split: float, below: Indices, above: Indices) -> list[int]:
         """Return the smaller side, the furthest from the split first, if it is small enough."""
         side = below if len(below) <= len(above) else above
         if len(side) > self.setting.problem.largest_group(self.setting.n):

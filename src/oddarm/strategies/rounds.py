@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._typing import Floats, Indices
 from oddarm.bounds import Bound, RunningIntervals, interval_bound, radius_bound
 from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word
-from oddarm.strategies.base import Floats, Run, Setting
+from oddarm.strategies.base import Run, Setting
 
 __all__ = ["RoundRun", "setting_bound"]
 
@@ -121,7 +122,7 @@ class RoundRun(Run):
         self.asked[arm] = max(int(self.asked[arm]), int(self.tally.counts[arm]))
         self._decide(arm)
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Update the intervals of many arms, then decide once."""
         pulled = np.flatnonzero(np.bincount(arms))
         self.intervals.update_many(pulled)
@@ -141,8 +142,9 @@ class RoundRun(Run):
         self.queue = np.flatnonzero(self.tally.counts == 0).tolist()
         super().adopt()
 
-    def declared(self) -> list[int]:
+    def declared(self, order: NDArray[np.intp]) -> list[int]:
         """Return the arms declared, in order; empty until the run is over."""
+        del order
         return list(self.answer)
 
     def finish(self, answer: Sequence[int]) -> None:
@@ -151,12 +153,12 @@ class RoundRun(Run):
         self.verdict = "ranked" if self.answer else "none"
         self.queue = []
 
-    def by_score(self) -> NDArray[np.intp]:
+    def by_score(self) -> Indices:
         """Return all arms by descending score, never pulled ones last, ties as given."""
         scores = self.scores()
         return np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
 
-    def order(self) -> NDArray[np.intp]:
+    def order(self) -> Indices:
         """Declared arms first, then the rest by score."""
         order = self.by_score()
         if not self.answer:

@@ -14,6 +14,7 @@ from oddarm.errors import MissingExtraError, OddarmError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
 from oddarm.sources.table.duckdb import LOADER, Connection
 from oddarm.testing import check_source
+from reproduction.shared import shared_set
 from support.tables import ARMS, KINDS, drawn, expected, rows, write_duckdb
 
 pa = pytest.importorskip("pyarrow")
@@ -374,8 +375,8 @@ def test_search_over_a_table(strategy):
 
 def test_shared_sets(shared_data):
     """On real data, a table has the arms, sizes and sums that were counted independently."""
-    for name in ("mpls_stops_citation", "jester5k_rating"):
-        (problem,) = oddarm.datasets.shared_set(name, shared_data)
+    for name in ("mpls_stops_citation", "jester5k_rating", "crowd_dog_worker_correct"):
+        (problem,) = shared_set(name, shared_data)
         source = oddarm.open_table(shared_data / f"{name}.parquet", "arm", "reward")
         sizes = dict(zip(map(str, source.arms), source.rewards.pools, strict=True))
         assert sizes == dict(zip(problem.arms, problem.sizes, strict=True))

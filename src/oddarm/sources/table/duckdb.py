@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError, SourceError
 from oddarm.sources.table.files import not_utf8
-from oddarm.sources.table.rows import Floats, Pick, ShuffledRows, identifier, refuse_query, sentence
+from oddarm.sources.table.rows import Pick, ShuffledRows, identifier, refuse_query, sentence
 
 __all__ = ["LOADER", "DuckRows", "open_database", "open_file", "open_frame"]
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from oddarm._postgres_url import PostgresURL
+from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError, ParameterError, SourceError
-from oddarm.sources.table.rows import Floats, Pick, ShuffledRows, identifier, refuse_query, sentence
+from oddarm.sources.table.rows import Pick, ShuffledRows, identifier, refuse_query, sentence
 
 __all__ = ["PostgresRows", "open_postgres"]
 

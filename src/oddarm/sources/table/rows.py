@@ -8,15 +8,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from oddarm._typing import Floats
 from oddarm.errors import SourceError
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
-__all__ = ["Floats", "Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "sentence"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "sentence"]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oddarm._checks import whole_number
+from oddarm._typing import Floats
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
 from oddarm.sources.base import Job, Source, position
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
-from oddarm.sources.table.rows import Floats, ShuffledRows
+from oddarm.sources.table.rows import ShuffledRows
 
 __all__ = ["TableSource"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Flags, Floats
 from oddarm.strategies.base import Setting
 from oddarm.strategies.robust.rule import RobustRun, RobustStrategy, robust_threshold
 
@@ -73,7 +73,7 @@ class ROAILUCBRun(RobustRun):
         return sorted(chosen)
 
 
-def _first_largest(values: NDArray[np.float64], among: NDArray[np.bool_]) -> int | None:
+def _first_largest(values: Floats, among: Flags) -> int | None:
     """Return the first arm with the largest value among some, if there are any."""
     if not among.any():
         return None

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import real_number
+from oddarm._typing import Flags, Floats
 from oddarm.rewards import LARGEST
-from oddarm.strategies.base import Floats, Setting, Strategy
+from oddarm.strategies.base import Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["NORMAL", "RobustRun", "RobustStrategy", "robust_threshold"]
@@ -53,11 +53,10 @@ class RobustStrategy(Strategy):
         rule = f"a finite number > 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 < k <= LARGEST))
 
-    def headline(self, found: int, n: int, side: str) -> str:
+    def predicate(self, found: int, side: str) -> str:
         """Say that arms lie above the threshold."""
         del side
-        lie = "lies" if found == 1 else "lie"
-        return f"{found} of {n} arms {lie} above median + {self.k:g} robust deviations"
+        return f"{'lies' if found == 1 else 'lie'} above median + {self.k:g} robust deviations"
 
     @property
     def promise(self) -> str:
@@ -95,17 +94,17 @@ class RobustRun(RoundRun):
             median, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
         )
 
-    def overlap_threshold(self, ends: _Ends) -> NDArray[np.bool_]:
+    def overlap_threshold(self, ends: _Ends) -> Flags:
         """Return which arms may lie on either side of the threshold."""
         low, high = self.intervals.low, self.intervals.high
         return np.asarray((low <= ends.theta[1]) & (high >= ends.theta[0]))
 
-    def overlap_median(self, ends: _Ends) -> NDArray[np.bool_]:
+    def overlap_median(self, ends: _Ends) -> Flags:
         """Return which arms may be the median."""
         low, high = self.intervals.low, self.intervals.high
         return np.asarray((low <= ends.median[1]) & (high >= ends.median[0]))
 
-    def overlap_mad(self, ends: _Ends) -> NDArray[np.bool_]:
+    def overlap_mad(self, ends: _Ends) -> Flags:
         """Return which arms' distance from the median may be the MAD."""
         return np.asarray((ends.near <= ends.mad[1]) & (ends.far >= ends.mad[0]))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oddarm._typing import Flags, Floats
 from oddarm.state import Arms, Kind
-from oddarm.strategies.base import Floats, Setting
+from oddarm.strategies.base import Setting
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["IB"]
@@ -128,6 +128,6 @@ class IBRun(SigmaRun):
         return self.means - radius, self.means + radius, 2 * radius
 
 
-def _largest(values: Floats, among: NDArray[np.bool_]) -> int:
+def _largest(values: Floats, among: Flags) -> int:
     """Return the first arm with the largest value among some."""
     return int(np.argmax(np.where(among, values, -np.inf)))

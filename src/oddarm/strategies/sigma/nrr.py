@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from oddarm._typing import Indices
 from oddarm.state import Arms, Kind, OrNone, Whole
 from oddarm.strategies.base import Run, Setting
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
@@ -78,7 +76,7 @@ class NRRRun(SigmaRun):
         """Every arm once."""
         return list(range(self.setting.n))
 
-    def update_many(self, arms: NDArray[np.intp]) -> None:
+    def update_many(self, arms: Indices) -> None:
         """Count the pulls of each arm apart, since their number decides."""
         Run.update_many(self, arms)
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import real_number
+from oddarm._typing import Flags, Floats, Indices
 from oddarm.bounds import RunningIntervals, interval_bound
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, sigma_threshold
 from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST, Bernoulli, SubGaussian
-from oddarm.strategies.base import Floats, Setting, Strategy
+from oddarm.strategies.base import Setting, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["SigmaRun", "SigmaStrategy"]
@@ -36,11 +36,11 @@ class SigmaStrategy(Strategy):
         rule = f"a finite number >= 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 <= k <= LARGEST))
 
-    def headline(self, found: int, n: int, side: str) -> str:
+    def predicate(self, found: int, side: str) -> str:
         """Say that arms lie above the threshold."""
         del side
         lie = "lies" if found == 1 else "lie"
-        return f"{found} of {n} arms {lie} above mean + {self.k:g} deviations of all arms"
+        return f"{lie} above mean + {self.k:g} deviations of all arms"
 
     @property
     def promise(self) -> str:
@@ -83,14 +83,14 @@ class SigmaRun(RoundRun):
         """θ̂, from the sample means."""
         return sigma_threshold(self.means, self.k)
 
-    def active(self) -> NDArray[np.bool_]:
+    def active(self) -> Flags:
         """Return which arms' intervals overlap that of the threshold."""
         low, high, means = self.intervals.low, self.intervals.high, self.means
         radius = self.rule.threshold_radius(self.tally, means, low, high)
         theta = sigma_threshold(means, self.k)
         return np.asarray((low <= theta + radius) & (high >= theta - radius))
 
-    def above(self) -> NDArray[np.intp]:
+    def above(self) -> Indices:
         """Return the arms with a sample mean above θ̂, the furthest first."""
         means, theta = self.means, self.threshold
         order = np.argsort(-means, kind="stable")

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._typing import Floats
 from oddarm.bounds.sigma import l_of_k
 from oddarm.state import Flags, Kind, Reals, Whole
-from oddarm.strategies.base import Floats, Setting
+from oddarm.strategies.base import Setting
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["WRR", "weight"]

@@ -1,0 +1,154 @@
+"""`python -m reproduction`: the paper's evaluation, redrawn and judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import oddarm
+from oddarm.errors import OddarmError, ParameterError
+from reproduction.claims import check_claims
+from reproduction.report import write_report
+from reproduction.runs import DELTA, RHO, Cell, Plan, most_seconds, plan, run_cells
+
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 2 after a mistake, which gets one sentence."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        _reproduce(arguments)
+    except (OddarmError, OSError) as error:
+        print(f"reproduction: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("reproduction: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _reproduce(arguments: Sequence[str]) -> None:
+    given = _parser().parse_args(arguments)
+    if given.data is not None and not given.data.is_dir():
+        raise ParameterError(f"--data {given.data}: must be a folder.")
+    options = {name: getattr(given, name) for name in ("sizes", "runs", "cap", "problems")}
+    wanted = replace(
+        Plan.quick() if given.quick else Plan(),
+        **{name: value for name, value in options.items() if value is not None},
+    )
+    cells = plan(wanted, given.data)
+    if not given.quick and not given.json:
+        hours = most_seconds(cells, given.workers) / 3600
+        print(
+            f"{len(cells):,} cells; at most about {hours:.1f} hours on {given.workers} workers, "
+            "if every run reached its cap (most do not)",
+            file=sys.stderr,
+        )
+    results = _run(cells, given.out / "cells", given.workers)
+    page = write_report(results, given.out, _provenance(wanted), _command(arguments))
+    claims = check_claims(results)
+    if given.json:
+        print(json.dumps([asdict(claim) for claim in claims], indent=2))
+        return
+    for claim in claims:
+        print(f"{claim.verdict:>15}  {claim.text}: {claim.ours}")
+    print(f"\nreport: {page}")
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m reproduction",
+        description="Redraw every figure of the paper's section 6 and judge its claims. Results "
+        "are kept per cell in OUT/cells: an interrupted sweep continues, a repeated one is "
+        "instant. The report is OUT/index.html, and OUT/report.md.",
+    )
+    add = parser.add_argument
+    add(
+        "--out", type=Path, default=Path("out/reproduction"),
+        help="folder for report, figures and results [default: %(default)s]",
+    )  # fmt: skip
+    add("--quick", action="store_true", help="a small sweep of about a minute")
+    add(
+        "--data", type=Path,
+        help="folder of real data: kjv_keywords.csv.gz, upworthy_story_ctr.csv.gz",
+    )  # fmt: skip
+    add("--sizes", type=_sizes, help="numbers of arms, as in 20,50,100 [default: the paper's]")
+    add("--runs", type=_count, help="runs of a cell")
+    add("--cap", type=_count, help="most pulls of a run")
+    add("--problems", type=_count, help="problems of each real data set")
+    add(
+        "--workers", type=_count, default=os.cpu_count() or 1,
+        help="processes [default: one per core]",
+    )  # fmt: skip
+    add("--json", action="store_true", help="print the claims as JSON")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text}: must be a whole number >= 1.")
+    return int(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(f"{text}: must be numbers such as 20,50,100.") from None
+
+
+def _run(cells: Sequence[Cell], folder: Path, workers: int) -> list[dict[str, Any]]:
+    """Run the cells, with a progress bar if standard error is a terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("cells"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("cells", total=len(cells))
+    with bar, ProcessPoolExecutor(workers) as pool:
+        return run_cells(cells, folder, pool, lambda done: bar.update(task, completed=done))
+
+
+def _provenance(wanted: Plan) -> dict[str, Any]:
+    return {
+        "oddarm": oddarm.__version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "seeds": f"0 to {wanted.runs - 1}, for instances and rewards alike",
+        "rho": RHO,
+        "delta": DELTA,
+        "cap": f"{wanted.cap:,} pulls a run, {wanted.slow_cap:,} for NRR and IB",
+        "runs": wanted.runs,
+        "sizes": list(wanted.sizes),
+    }
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command as typed, without folders of this machine."""
+    shown = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
+    return shlex.join(["python", "-m", "reproduction", *shown])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

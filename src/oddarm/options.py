@@ -1,0 +1,137 @@
+"""The options of a search, declared once for Python, the command line and HTTP.
+
+`Search` spells them out as parameters. Functions that pass them on to a search take
+`**options: Unpack[SearchOptions]`, so that completion and type checkers know every name.
+"""
+
+# Annotations are evaluated here, because the table is read from them.
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+from oddarm.errors import ParameterError
+
+if TYPE_CHECKING:
+    from oddarm.rewards import Rewards
+
+__all__ = [
+    "DEFAULTS",
+    "DEFAULT_RHO",
+    "DEFAULT_STRATEGY",
+    "OPTIONS",
+    "BoundKind",
+    "Option",
+    "ProblemOptions",
+    "SearchOptions",
+    "Until",
+    "check_names",
+]
+
+BoundKind = Literal["anytime", "paper"]
+Until = Literal["ranked", "found", "confirmed"]
+
+DEFAULT_STRATEGY = "adaptive"
+DEFAULT_RHO = 0.9
+"""The share of normal arms, if neither `rho` nor `max_outliers` is given."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What an option means, its default and its limits.
+
+    Attributes:
+        default: The value if none is given.
+        help: What it means, in a sentence; names of other options are in backquotes.
+        least: The least value, of a whole number.
+        above: A limit that the value must exceed.
+        below: A limit that the value must stay below.
+    """
+
+    default: Any
+    help: str
+    least: int | None = None
+    above: float | None = None
+    below: float | None = None
+
+
+class ProblemOptions(TypedDict, total=False):
+    """What is looked for."""
+
+    epsilon: Annotated[
+        float,
+        Option(2.5, "How much wider the gap around a group is than any gap among the others."),
+    ]
+    rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
+    max_outliers: Annotated[
+        int | None,
+        Option(None, "The most arms that may be outliers, in place of `rho`.", least=1),
+    ]
+    delta: Annotated[
+        float,
+        Option(0.1, "The probability with which the answer may be wrong.", above=0, below=1),
+    ]
+    strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
+
+
+class SearchOptions(ProblemOptions, total=False):
+    """What is looked for, and how."""
+
+    rewards: Annotated[
+        "str | Sequence[float] | Rewards",
+        Option("bernoulli", '"bernoulli", a pair (low, high), or a model of `oddarm.rewards`.'),
+    ]
+    bound: Annotated[BoundKind, Option("anytime", '"anytime" (proved) or "paper" (as printed).')]
+    until: Annotated[
+        Until,
+        Option(
+            "ranked",
+            'When to stop: "ranked", when every group must rank first; for strategies that can, '
+            '"found", when one group is confirmed or none can be; or "confirmed", when every set '
+            "of arms that may be a group is confirmed or refuted.",
+        ),
+    ]
+    max_pulls: Annotated[
+        int | None,
+        Option(None, "A budget; the search is done after that many rewards.", least=1),
+    ]
+    seed: Annotated[int, Option(0, "For strategies that draw lots.", least=0)]
+
+
+OPTIONS: dict[str, Option] = {
+    name: kind.__metadata__[0] for name, kind in SearchOptions.__annotations__.items()
+}
+DEFAULTS: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+
+
+def check_names(
+    function: Callable[..., object],
+    given: Mapping[str, object],
+    known: type[ProblemOptions] | type[SearchOptions] = SearchOptions,
+) -> None:
+    """Refuse keywords that a function does not take.
+
+    Args:
+        function: The function, which names its own parameters too.
+        given: The keywords that none of its own parameters took.
+        known: The options that it takes besides.
+
+    Raises:
+        ParameterError: One is unknown; the error names the nearest right one.
+
+    Example:
+        >>> def find(arms, **options): ...
+        >>> check_names(find, {"max_outlirs": 1})
+        Traceback (most recent call last):
+        oddarm.errors.ParameterError: find has no option 'max_outlirs': did you mean max_outliers?
+    """
+    for name in given:
+        if name in known.__annotations__:
+            continue
+        own = signature(function).parameters.values()
+        right = [one.name for one in own if one.kind is not one.VAR_KEYWORD]
+        right += known.__annotations__
+        like = difflib.get_close_matches(name, right, n=1)
+        remedy = f"did you mean {like[0]}?" if like else f"it takes {', '.join(right)}."
+        raise ParameterError(f"{function.__name__} has no option {name!r}: {remedy}")

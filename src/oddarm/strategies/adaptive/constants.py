@@ -1,0 +1,54 @@
+"""What was chosen by hand. No promise depends on it, only the number of pulls and the time.
+
+Each says what it does, and which experiment chose it, as far as docs/adaptive.md, CHANGELOG.md or
+the history of the project records one. Plans have further constants in C, beside their use:
+kernels/plans.c, kernels/groups.c and kernels/pairs.c.
+"""
+
+from __future__ import annotations
+
+FIRST_PULLS = 5
+"""Every arm is pulled this often before anything is planned. No experiment is recorded."""
+MAX_GROWTH = 0.15
+"""A round raises an arm's pulls by at most this share, or once: then there is more to plan by.
+No experiment is recorded."""
+PAIR_SHARE = 0.6
+"""This share of δ goes to the evidence of pairs; the rest goes to the intervals of single arms.
+The evidence of pairs saved a quarter of the pulls (commit b61354f); no other share is recorded."""
+FIRST_CAUTION = 0.8
+"""Plans count on this part of the evidence that pairs seem to need, at first. Before commit 0b19f6f
+it was 1; what the change saved is not recorded."""
+CAUTION_STEP = 1.05
+"""When a plan is fulfilled and decides nothing, plans count on so many times more evidence.
+No experiment is recorded."""
+LARGE_CAUTION_STEP = 1.25
+"""Like CAUTION_STEP, but above MANY_ARMS arms and while pulls are in flight. An ask for 2,000 pulls
+of 2,000 arms took up to 40 s with small steps (commit b2a660d)."""
+MAX_CAUTION = 8.0
+"""Above this the evidence of pairs is not what is missing, and the widest intervals are narrowed.
+No experiment is recorded."""
+MANY_ARMS = 500
+"""Above this many arms a plan is slow, so an ask gets all that it wants by a few plans. With fewer
+arms plans take milliseconds, and the figures in docs/adaptive.md were measured with rounds planned
+one after the other (commit c84a765)."""
+PATIENCE = 7
+"""For so many rounds only the best block is planned for, after no other way was cheaper.
+No experiment is recorded."""
+MAX_ASK = 1_000_000
+"""An ask without a limit returns at most this many pulls, or one of each arm if that is more: it is
+a list in memory."""
+WIDE_SHARE = 0.7
+"""Where nothing can be planned, intervals of at least this share of the widest are narrowed.
+No experiment is recorded."""
+SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Of the estimate of a gap, a plan makes one of these shares certain. The best one is mostly from
+0.2 to 0.5 (docs/adaptive.md, "Which arms to pull")."""
+FIRST_SHARES = SHARES.index(0.4), SHARES.index(0.5)
+"""The first plan begins with these, of a gap and of the level of windows. No experiment is
+recorded."""
+WIDEST_GAPS = 3
+"""So many of the widest gaps are tried to show that no further group is possible.
+No experiment is recorded."""
+PAIR_EASE = 1.5
+"""By the evidence of pairs, a single gap can spare so many times what a window can, for as many
+pulls. No experiment is recorded."""

@@ -1,0 +1,119 @@
+"""The saved state of a run of the adaptive strategy, in a form that old files have too.
+
+The stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1, or 0;
+`when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group is possible,
+entry k the verdict on stage k; row k of `judged` has the bounds of stage k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oddarm.state import Flags, Kind, Real, Reals, Whole, Wholes, Word, decode_fields, require
+from oddarm.strategies.adaptive.certify import Judgement, Stage
+from oddarm.strategies.adaptive.constants import (
+    FIRST_CAUTION,
+    LARGE_CAUTION_STEP,
+    MAX_CAUTION,
+    PATIENCE,
+    SHARES,
+)
+from oddarm.strategies.base import without_gaps
+
+if TYPE_CHECKING:
+    from oddarm.strategies.adaptive.run import AdaptiveRun
+
+__all__ = ["encoded", "fields", "restore"]
+
+AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution")
+"""Attributes of a run that are saved under their own names."""
+
+
+def fields(run: AdaptiveRun) -> dict[str, Kind]:
+    """Return what is saved, and what each may be."""
+    n, rewards, most = run.setting.n, run.setting.rewards, run.max_members
+    share = Whole(0, len(SHARES) - 1)
+    ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
+    return {
+        "verdict": Word("running", "ranked", "confirmed", "none"),
+        "low": ends,
+        "high": ends,
+        "dirty": Flags(n),
+        "asked": wholes,
+        "quota": wholes,
+        "goal": wholes,
+        "stages": Wholes(n, 0, most),
+        "when": Reals(n, 1, max(run.tally.pulls, 1), nan=True),
+        "verdicts": Wholes(most + 2, -1, 1),
+        "judged": Reals((most + 2, 4), -np.inf, np.inf),
+        "share": share,
+        "base": share,
+        "patience": Whole(0, PATIENCE),
+        "caution": Real(FIRST_CAUTION, MAX_CAUTION * LARGE_CAUTION_STEP),
+        "pairs": Real(0.0, run.pair_delta),
+    }
+
+
+def encoded(run: AdaptiveRun) -> SimpleNamespace:
+    """Return the state under the names of `fields`."""
+    n, most = run.setting.n, run.max_members
+    saved = SimpleNamespace(**{name: getattr(run, name) for name in AS_THEY_ARE})
+    saved.quota, saved.goal, saved.pairs = run.round.quota, run.round.goal, run.pair_delta
+    saved.share, saved.base = run.shares
+    saved.stages, saved.when = np.zeros(n, dtype=np.int64), run.scores()
+    saved.verdicts, saved.judged = np.zeros(most + 2, dtype=np.int64), np.zeros((most + 2, 4))
+    saved.verdicts[0] = run.complete
+    for k, stage in enumerate(run.stages, start=1):
+        saved.stages[stage.new] = k
+        saved.verdicts[k], saved.judged[k] = stage.judgement.verdict, stage.judgement.bounds
+    return saved
+
+
+def restore(run: AdaptiveRun, values: Any) -> None:
+    """Give a run the state that was saved; StateError if it is damaged."""
+    saved = SimpleNamespace()
+    decode_fields(saved, fields(run), values, "run")
+    for holds, rule in _rules(run, saved):
+        require(holds, rule)
+    for name in AS_THEY_ARE:
+        setattr(run, name, getattr(saved, name))
+    run.pair_delta, run.shares = saved.pairs, (saved.share, saved.base)
+    run.round.fill(saved.quota)
+    run.round.goal[:] = saved.goal
+    run.round.note_all(run.tally.counts)
+    run.complete, run.stages = bool(saved.verdicts[0]), []
+    for k in range(1, int(saved.stages.max()) + 1):
+        new = np.flatnonzero(saved.stages == k)
+        stage = Stage.after(run.stages, new, int(saved.when[new[0]]), run.setting.n)
+        stage.judgement = Judgement(int(saved.verdicts[k]), tuple(saved.judged[k].tolist()))
+        run.stages.append(stage)
+
+
+def _rules(run: AdaptiveRun, saved: SimpleNamespace) -> Iterator[tuple[bool | np.bool_, str]]:
+    """Yield what must hold between saved fields and the tally: whether it does, and in words.
+
+    Each is looked at before the next is computed, so a rule may rely on those before it.
+    """
+    counts, over = run.tally.counts, saved.verdict != "running"
+    yield (saved.low <= saved.high).all(), "no interval has its ends crossed"
+    yield not (saved.dirty & (counts == 0)).any(), "what an interval lacks was told"
+    known = (counts > 0) & ~saved.dirty
+    widths = saved.high[known] - saved.low[known]
+    yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"
+    declared, last = saved.stages > 0, int(saved.stages.max())
+    most = run.max_members
+    yield int(declared.sum()) <= most, f"at most {most} arms are declared"
+    yield without_gaps(saved.stages), "stages are numbered without gaps"
+    yield (np.isnan(saved.when) == ~declared).all(), "declared arms have the pulls after which"
+    yield saved.verdicts[0] >= 0, "verdicts begin with 0 or 1"
+    yield not saved.verdicts[last + 1 :].any(), "no more is judged than declared"
+    yield run.ready or not (over or last), "nothing is declared before every arm was pulled"
+    if run.setting.until == "ranked":
+        end = "ranked" if last else "none"
+    else:
+        end = "confirmed" if (saved.verdicts[1:] == 1).any() else "none"
+    yield saved.verdict in ("running", end), "the verdict fits what is declared and judged"

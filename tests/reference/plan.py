@@ -1,0 +1,434 @@
+"""Plans of the adaptive strategy, step by step as docs/adaptive.md has them: slow and plain.
+
+A plan supposes that every estimate is right and that an interval shrinks with the root of its arm's
+pulls. It is a list of factors: by how much the pulls of each arm are to grow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import reference.adaptive as literal
+
+SPLITS = [k / 12 for k in range(1, 12)]
+"""How the distance that a gap can spare may be divided between the arms below and above."""
+INSET = 0.01
+"""How far inside a gap, in parts of its length, an arm must lie to fill it."""
+BOLD = 1.25
+"""The least factor by which a step raises an arm's pulls."""
+SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Shares of an estimated gap that may be made certain."""
+GROUP_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
+"""Shares of what a group's gap can spare that may be spent on its own gaps."""
+
+
+@dataclass
+class Arms:
+    """What a plan starts from.
+
+    Attributes:
+        low: Lower ends.
+        high: Upper ends.
+        means: Estimates.
+        counts: Pulls.
+        declared: Which arms are declared.
+        alone: The evidence at which each arm's own interval ends; empty without pairs.
+        pair_delta: The error probability of the evidence of pairs.
+        caution: By what factor to raise the evidence that pairs seem to need.
+    """
+
+    low: list[float]
+    high: list[float]
+    means: list[float]
+    counts: list[float]
+    declared: list[bool]
+    alone: list[float] = field(default_factory=list)
+    pair_delta: float = 0.0
+    caution: float = 1.0
+
+    @property
+    def n(self):
+        """How many there are."""
+        return len(self.means)
+
+    @property
+    def order(self):
+        """The arms by their estimates."""
+        return sorted(range(self.n), key=lambda arm: (self.means[arm], arm))
+
+
+@dataclass
+class Target:
+    """What is to be certain.
+
+    Attributes:
+        cuts: Places in the order of estimates where a gap is to be certain.
+        block: First and last place of a block; equal if there is none.
+        gap: How wide the gaps are to be.
+        windows: First and last place of windows.
+        level: How wide a gap is to be certain in each window.
+    """
+
+    cuts: list[int]
+    block: tuple[int, int]
+    gap: float
+    windows: list[tuple[int, int]] = field(default_factory=list)
+    level: float = 0.0
+
+
+def squared(x):
+    """Return x·x, rounded once."""
+    return x * x
+
+
+def shrunk(arms, factors):
+    """Return the intervals as they will be."""
+    low, high = [], []
+    for arm, factor in enumerate(factors):
+        scale = factor**-0.5 if factor > 1 else 1.0
+        mean = arms.means[arm]
+        low.append(mean - (mean - arms.low[arm]) * scale)
+        high.append(mean + (arms.high[arm] - mean) * scale)
+    return low, high
+
+
+def pulls(arms, factors, wanted):
+    """Return what it costs to raise factors to those wanted."""
+    total = 0.0
+    for count, factor, want in zip(arms.counts, factors, wanted, strict=True):
+        total += count * (want - factor)
+    return total
+
+
+def order_level(arms):
+    """Return the evidence that plans count on to show in which order two neighbours lie."""
+    return arms.caution * math.log((arms.n - 1) / (0.15 * arms.pair_delta))
+
+
+def gap_level(arms, gap):
+    """Return the evidence that plans count on to show that two neighbours are so far apart."""
+    return arms.caution * -math.log(arms.pair_delta * (0.5 * gap + 0.2 / (arms.n - 1)))
+
+
+def certified(arms, below, above, gap, factors, paired):
+    """Raise factors until all arms `below` end before all `above` by `gap`, at the least cost.
+
+    The last of `below` and the first of `above` are those next to the gap. What lies between
+    these two beyond `gap` can be spared; a share of it goes to the arms below, the rest to
+    those above.
+    """
+    border, other = arms.means[below[-1]], arms.means[above[0]]
+    spare = other - border - gap
+    best = (math.inf, factors)
+    for split in SPLITS:
+        cost, trial = 0.0, list(factors)
+        for arm in (*below, *above):
+            lower = arm in below
+            mean = arms.means[arm]
+            radius = arms.high[arm] - mean if lower else mean - arms.low[arm]
+            beyond = border - mean if lower else mean - other
+            part = split if lower else 1.0 - split
+            if paired:
+                wide = spare + gap
+                single = arms.alone[arm] / squared(beyond + part * wide)
+                both = order_level(arms) / (beyond * (beyond + 2 * wide) + part * wide * wide)
+                apart = gap_level(arms, gap) / (
+                    beyond * (beyond + 2 * spare) + part * spare * spare
+                )
+                want = (radius * radius / arms.alone[arm]) * max(apart, min(single, both))
+            else:
+                want = squared(radius / (beyond + part * spare))
+            if want > factors[arm]:
+                cost += arms.counts[arm] * (want - factors[arm])
+                trial[arm] = want
+        if cost < best[0]:
+            best = cost, trial
+    return best[1]
+
+
+def certify_cut(arms, cut, gap, factors):
+    """Make a gap certain between the first `cut` arms of the order and the others."""
+    order = arms.order
+    return certified(arms, order[:cut], order[cut:], gap, factors, bool(arms.alone))
+
+
+def certify_window(arms, window, level, factors):
+    """Make certain that a window has a gap of `level`."""
+    order, (first, last) = arms.order, window
+    start, stop = first, last + 1
+    while start > 0 and not arms.declared[order[start - 1]]:
+        start -= 1
+    while stop < arms.n and not arms.declared[order[stop]]:
+        stop += 1
+    paired = bool(arms.alone) and last == first + 1
+    ends = order[start : first + 1], order[last:stop]
+    return certified(arms, *ends, level * (last - first), factors, paired)
+
+
+def fitting(arms, arm, factor, low, high, ends=(True, True)):
+    """Return to what an arm's factor must grow for its interval to fit into [low, high].
+
+    `ends` says whether its lower and its upper end matter.
+    """
+    mean = arms.means[arm]
+    if not low < mean < high:
+        return math.inf
+    want = BOLD * factor
+    if ends[0] and mean - arms.low[arm] > mean - low:
+        want = max(want, squared((mean - arms.low[arm]) / (mean - low)))
+    if ends[1] and arms.high[arm] - mean > high - mean:
+        want = max(want, squared((arms.high[arm] - mean) / (high - mean)))
+    return want
+
+
+def fill(arms, factors, start, length, barred=()):
+    """Return the cheapest way to have an arm within a gap: its cost and the factors."""
+    inset = INSET * length
+    best = (math.inf, list(factors))
+    for arm in range(arms.n):
+        if arm in barred:
+            continue
+        if not start + 2 * inset < arms.means[arm] < start + length - 2 * inset:
+            continue
+        want = fitting(arms, arm, factors[arm], start + inset, start + length - inset)
+        cost = arms.counts[arm] * (want - factors[arm])
+        if cost < best[0]:
+            best = cost, [*factors[:arm], want, *factors[arm + 1 :]]
+    return best
+
+
+def emptied(arms, factors, x, e, tau):
+    """Return factors with which no arm can lie between the gaps of the rival."""
+    low, high = shrunk(arms, factors)
+    trial = list(factors)
+    for arm in range(arms.n):
+        if arms.declared[arm] or high[arm] <= x + tau or low[arm] >= e - tau:
+            continue
+        below = fitting(
+            arms, arm, factors[arm], -math.inf, x + tau - INSET * tau, ends=(False, True)
+        )
+        above = fitting(
+            arms, arm, factors[arm], e - tau + INSET * tau, math.inf, ends=(True, False)
+        )
+        trial[arm] = min(below, above)
+    return trial
+
+
+def rule_out(arms, factors, block, x, e, tau, further):
+    """Return the cheapest way to rule out the rival between x and e: its cost and the factors."""
+    low, high = shrunk(arms, factors)
+    inset = INSET * tau
+    inside = [low[arm] > x and high[arm] < e for arm in range(arms.n)]
+    fits = [
+        factor if there else fitting(arms, arm, factor, x + inset, e - inset)
+        for arm, (factor, there) in enumerate(zip(factors, inside, strict=True))
+    ]
+    ways = [fill(arms, factors, x, tau), fill(arms, factors, e - tau, tau)]
+    trials = [emptied(arms, factors, x, e, tau)]
+    if block:
+        trials.append([fits[arm] if arm in block else factors[arm] for arm in range(arms.n)])
+    # More new arms inside than a group may gain. Of arms that cost as much as the dearest that is
+    # needed, or less, those with the least index.
+    missing = further + 1 - sum(there and not arms.declared[i] for i, there in enumerate(inside))
+    costs = {
+        arm: arms.counts[arm] * (fits[arm] - factors[arm])
+        for arm in range(arms.n)
+        if not inside[arm] and not arms.declared[arm] and fits[arm] < math.inf
+    }
+    if len(costs) >= missing:
+        limit = sorted(costs.values())[missing - 1]
+        chosen = [arm for arm, cost in costs.items() if cost <= limit][:missing]
+        trials.append([fits[arm] if arm in chosen else factors[arm] for arm in range(arms.n)])
+    ways += [(pulls(arms, factors, trial), trial) for trial in trials]
+    return min(ways, key=lambda way: way[0])
+
+
+def first_rival(ends, declared, tau, limits, block, sides=(math.inf, -math.inf)):
+    """Return the rival that is ruled out first, as (x, e); None if there is none.
+
+    The lowest one that leaves out an arm of the block below it, with the lowest end; else the
+    highest one that leaves out an arm above it, with the highest beginning.
+    """
+    low, high = ends
+    begin = min((low[arm] for arm in block), default=-math.inf)
+    end = max((high[arm] for arm in block), default=math.inf)
+    every = literal.rivals(low, high, declared, tau, *limits, begin, end)
+    every = [(x, e) for x, e in every if x <= sides[0] and e >= sides[1]]
+    below = [(x, e) for x, e in every if begin <= x and x > -math.inf]
+    above = [(x, e) for x, e in every if e <= end and e < math.inf]
+    if below:
+        return min(below)
+    return max(above, key=lambda rival: (rival[1], rival[0])) if above else None
+
+
+def beside(ends, order, cut, gap):
+    """Return up to where the arms before a cut can reach, and from where on the others begin."""
+    low, high = ends
+    below, above = order[:cut], order[cut:]
+    top = min(max(high[i] for i in below), min(high[i] for i in above) - gap)
+    bottom = max(min(low[i] for i in above), max(low[i] for i in below) + gap)
+    return top, bottom
+
+
+def plan_target(arms, target, epsilon, further, min_segment, start):
+    """Return the cost of a target, from planned factors on, and the factors."""
+    factors, order = list(start), arms.order
+    for cut in target.cuts:
+        factors = certify_cut(arms, cut, target.gap, factors)
+    for window in target.windows:
+        factors = certify_window(arms, window, target.level, factors)
+    block = order[slice(*target.block)]
+    cost = pulls(arms, [1.0] * arms.n, factors)
+    for _ in range(40 * arms.n):
+        ends = shrunk(arms, factors)
+        tau, limits = (1 + epsilon) * target.gap, (further, min_segment)
+        rival = first_rival(ends, arms.declared, tau, limits, block)
+        if rival is None and target.windows and target.cuts:
+            tau = (1 + epsilon) * target.level
+            sides = beside(ends, order, target.cuts[0], target.gap)
+            rival = first_rival(ends, arms.declared, tau, limits, block, sides)
+        if rival is None:
+            return cost, factors
+        extra, factors = rule_out(arms, factors, block, *rival, tau, further)
+        cost += extra
+        if cost == math.inf:
+            break
+    return math.inf, factors
+
+
+def borders(arms, member):
+    """Return the places in the order at which the group begins or ends."""
+    order = arms.order
+    return [k for k in range(1, arms.n) if member[order[k]] != member[order[k - 1]]]
+
+
+def widest_inside(ends, keys, member):
+    """Return the widest gap that can be inside a segment: its length, ends and first arm.
+
+    It begins at the lower end of an arm and must end where another arm of the segment is certain
+    to follow. Beyond the last beginning none is, but for the arm that begins last itself.
+    """
+    low, high = ends
+    order = sorted(range(len(low)), key=lambda arm: (keys[arm], arm))
+    segments, before = [], None
+    for arm in order:
+        if not member[arm]:
+            if before is None or member[before]:
+                segments.append([])
+            segments[-1].append(arm)
+        before = arm
+    best = (0.0, 0.0, 0.0, -1)
+    for segment in reversed(segments):
+        beginnings = sorted({low[arm] for arm in segment}, reverse=True)
+        for x in beginnings:
+            begins = [arm for arm in segment if low[arm] == x]
+            if x == beginnings[0]:
+                others = [a for a in segment if len(begins) > 1 or a != begins[0]]
+                end = max((high[arm] for arm in others), default=-math.inf)
+            else:
+                end = min(high[arm] for arm in segment if low[arm] > x)
+            if end - x > best[0]:
+                best = end - x, x, end, begins[-1]
+    return best
+
+
+def confirm(arms, member, shifts, gap, length):
+    """Return cost and factors for gaps of `gap` around a group and none above `length` inside."""
+    factors = [1.0] * arms.n
+    for cut in borders(arms, member):
+        factors = certify_cut(arms, cut, gap, factors)
+    cost = pulls(arms, [1.0] * arms.n, factors)
+    members = [arm for arm in range(arms.n) if member[arm]]
+    for _ in range(40 * arms.n):
+        low, high = shrunk(arms, factors)
+        keys = [a + b for a, b in zip(low, shifts, strict=True)]
+        widest, start, stop, first = widest_inside((low, high), keys, member)
+        if widest <= length:
+            return cost, factors
+        ways = [fill(arms, factors, start, length, members)]
+        for arm in range(arms.n):
+            begins = arm == first and arms.means[arm] > start
+            ends = high[arm] == stop and not member[arm] and arms.means[arm] < stop
+            if begins or ends:
+                trial = [*factors[:arm], BOLD * factors[arm], *factors[arm + 1 :]]
+                ways.append((arms.counts[arm] * (BOLD - 1) * factors[arm], trial))
+        extra, factors = min(ways, key=lambda way: way[0])
+        cost += extra
+        if cost == math.inf:
+            break
+    return math.inf, factors
+
+
+def refute(arms, member, cut, inside, apart):
+    """Return the cost and factors for a gap of `inside` at `cut` and a group within `apart`."""
+    start = certify_cut(arms, cut, inside, [1.0] * arms.n)
+    order, best = arms.order, (math.inf, start)
+    for k in borders(arms, member):
+        one, two = order[k - 1], order[k]
+        spare = apart - (arms.means[two] - arms.means[one])
+        if spare <= 0:
+            continue
+        for tenths in range(1, 10):
+            share, trial = tenths / 10, list(start)
+            down, up = arms.means[one] - arms.low[one], arms.high[two] - arms.means[two]
+            trial[one] = max(start[one], squared(down / (share * spare)))
+            trial[two] = max(start[two], squared(up / ((1 - share) * spare)))
+            extra = arms.counts[one] * (trial[one] - start[one])
+            extra += arms.counts[two] * (trial[two] - start[two])
+            if extra < best[0]:
+                best = extra, trial
+    if best[0] == math.inf:
+        return best
+    return pulls(arms, [1.0] * arms.n, best[1]), best[1]
+
+
+def plan_group(arms, member, shifts, epsilon):
+    """Return the cost and factors that would tell whether the members are a group."""
+    order, best = arms.order, (math.inf, [1.0] * arms.n)
+    gaps = {k: arms.means[order[k]] - arms.means[order[k - 1]] for k in range(1, arms.n)}
+    edges = borders(arms, member)
+    apart = min(gaps[k] for k in edges)
+    rest = {k: gaps[k] for k in gaps if k not in edges and not member[order[k]]}
+    cut = max(rest, key=lambda k: rest[k], default=0)
+    inside = rest.get(cut, 0.0)
+    margin = apart - (1 + epsilon) * inside
+    if margin == 0:
+        return best
+    for share in GROUP_SHARES:
+        if margin > 0:
+            gap = apart - share * margin
+            way = confirm(arms, member, shifts, gap, gap / (1 + epsilon))
+        else:
+            gap = inside + share * margin / (1 + epsilon)
+            way = refute(arms, member, cut, gap, (1 + epsilon) * gap)
+        if way[0] < best[0]:
+            best = way
+    return best
+
+
+def climbed(costs, place, axes, budget=math.inf):
+    """Return where a walk over a table of costs ends, and the cost there.
+
+    It goes from `place` along each axis in turn: up as long as that is cheaper, or else down. If
+    all costs that it meets are infinite and there is no budget, it looks at every entry of the
+    first axis. The place stays if nothing costs less than the budget.
+    """
+    cost = min(costs[place], budget)
+    for axis in axes:
+        for way in (1, -1):
+            moved = False
+            while True:
+                step = [way if k == axis else 0 for k in range(2)]
+                then = place[0] + step[0], place[1] + step[1]
+                if not 0 <= then[axis] < len(SHARES) or not costs[then] < cost:
+                    break
+                place, cost, moved = then, costs[then], True
+            if moved:
+                break
+    if cost == math.inf:
+        column = [(share, place[1]) for share in range(len(SHARES))]
+        best = min(column, key=lambda at: costs[at])
+        if costs[best] < math.inf:
+            place, cost = best, costs[best]
+    return place, cost
