@@ -73,6 +73,8 @@ class Rewards:
 
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
+        if type(rewards) in (int, float) and self.allows(rewards):  # type: ignore[arg-type]
+            return np.array([rewards], dtype=np.float64)  # one number, as nearly always: quicker
         try:
             if rewards is None or np.iscomplexobj(rewards):
                 raise TypeError

@@ -1,11 +1,10 @@
-"""The ask/tell state machine: names, budget, state; where rewards come from is the caller's."""
+"""A search that is asked for arms and told their rewards, by name; the caller draws rewards."""
 
 from __future__ import annotations
 
 import json
 import math
 import operator
-from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from oddarm._checks import whole_number
 from oddarm._files import replace_file
-from oddarm._typing import Floats, Indices
+from oddarm._typing import Indices
 from oddarm._version import __version__
 from oddarm.errors import (
     OddarmError,
@@ -29,7 +28,8 @@ from oddarm.options import BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
-from oddarm.state import Arms, Kind, OrNone, Whole, Word, Words, damaged, mapping, parse
+from oddarm.search_core import SearchCore
+from oddarm.state import OrNone, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Outcome, Run, Setting, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
@@ -38,8 +38,7 @@ __all__ = ["FORMAT_VERSION", "Search"]
 FORMAT = "oddarm.search"
 FORMAT_VERSION = 1
 MOST_ARMS = 10**8
-MOST_ASKED = 10**7
-"""Beyond these, one machine's memory does not do."""
+"""More arms do not fit the memory of one machine."""
 DEEPEST = 50
 """How many tuples in each other the name of an arm may be."""
 
@@ -115,7 +114,7 @@ class Search:
             )
         self.bound: BoundKind = bound
         self.until: Until = until
-        self.max_pulls = None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+        budget = None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
         self.seed = whole_number("seed", seed, 0)
         self.fingerprint: dict[str, Any] | None = None
         self._index = (
@@ -123,10 +122,24 @@ class Search:
             if isinstance(self.names, range)
             else dict(zip(self.names, range(self.n), strict=True))
         )
-        self.tally = Tally(self.n, self.rewards)
-        self._given_back: deque[int] = deque()
         self.supposes: list[str] = []
-        self._start({})
+        self.tally = Tally(self.n, self.rewards)
+        setting = Setting(self.problem, self.rewards, self.tally, self.n, bound, until, self.seed)
+        self.core = SearchCore(self.strategy, setting, budget)
+
+    @property
+    def run(self) -> Run:
+        """The run of the strategy; when arms have failed, it numbers the others anew."""
+        return self.core.run
+
+    @property
+    def max_pulls(self) -> int | None:
+        """The budget, which may be changed at any time; None for no limit."""
+        return self.core.ledger.max_pulls
+
+    @max_pulls.setter
+    def max_pulls(self, budget: int | None) -> None:
+        self.core.ledger.max_pulls = budget
 
     @property
     def pulls(self) -> int:
@@ -136,19 +149,17 @@ class Search:
     @property
     def verdict(self) -> Verdict:
         """Why the search ended, or "running"."""
-        if self.run.verdict == "running" and self._left() == 0:
-            return "budget"
-        return self.run.verdict
+        return self.core.verdict
 
     @property
     def done(self) -> bool:
         """Whether there is nothing more to ask."""
-        return self.run.verdict != "running" or self._left() == 0
+        return self.core.done
 
     @property
     def errors(self) -> dict[Any, str]:
         """The arms set aside, and why."""
-        return {self.names[i]: reason for i, reason in self._aside.items()}
+        return {self.names[i]: reason for i, reason in self.core.failed.items()}
 
     def ask(self, limit: int | None = None) -> list[Any]:
         """Return the arms to pull next; repeats are allowed.
@@ -161,17 +172,8 @@ class Search:
         Returns:
             Names of arms; empty when the search is done.
         """
-        if self._given_back:
-            return [self.names[i] for i in self._take_back(limit)]
-        if self.max_pulls is None and (limit is None or (type(limit) is int and limit == 1)):
-            arms = self.run.ask(limit)
-        else:
-            most, left = self._most(limit)
-            arms = [] if left == 0 else self._within(self.run.ask(most), left)
-        if self._numbered:
-            return arms if type(arms) is list else list(arms)
-        names = self._live_names
-        return [names[i] for i in arms]
+        arms = self.core.ask(limit)
+        return arms if self._index is None else [self.names[i] for i in arms]
 
     def ask_indices(self, limit: int | None = None) -> Indices:
         """Return the same as an array of positions in `names`, for callers with many arms.
@@ -187,13 +189,7 @@ class Search:
             >>> search.pulls
             300000
         """
-        if self._given_back:
-            return np.array(self._take_back(limit), dtype=np.intp)
-        most, left = self._most(limit)
-        if left == 0:
-            return np.empty(0, dtype=np.intp)
-        arms: Indices = self._within(self.run.ask_indices(most), left)
-        return arms if self._live is None else self._live[arms]
+        return self.core.ask_indices(limit)
 
     def give_back(self, arms: Iterable[Hashable]) -> None:
         """Say that pulls were asked for and will not be told: the next asks return them first.
@@ -214,40 +210,12 @@ class Search:
             >>> search.ask(2), search.ask(2)
             (['b'], ['c', 'd'])
         """
-        index = [self._index_of(arm) for arm in arms]
-        if self.run.verdict == "running":
-            self._given_back.extendleft(i for i in reversed(index) if i not in self._aside)
+        self.core.give_back([self.index_of(arm) for arm in arms])
 
     @property
     def given_back(self) -> list[Any]:
         """The pulls given back that have not been asked for again, in order."""
-        return [self.names[i] for i in self._given_back]
-
-    def _take_back(self, limit: int | None) -> list[int]:
-        """Return what was given back, as far as the limit and the budget allow."""
-        most, left = self._most(limit)
-        ends = [end for end in (most, left) if end is not None]
-        return [self._given_back.popleft() for _ in range(min([*ends, len(self._given_back)]))]
-
-    def _within(self, arms: Any, left: int | None) -> Any:
-        """Return what the budget allows of a round; the rest is for a larger budget."""
-        if left is None or len(arms) <= left:
-            return arms
-        rest = np.asarray(arms[left:])
-        self._given_back.extend((rest if self._live is None else self._live[rest]).tolist())
-        return arms[:left]
-
-    def _most(self, limit: int | None) -> tuple[int | None, int | None]:
-        """Return how many arms to ask the run for, and how many to return; None for no limit."""
-        most = limit
-        if limit is not None and not (type(limit) is int and 1 <= limit <= MOST_ASKED):
-            most = min(whole_number("limit", limit, 1), MOST_ASKED)
-        if self.run.verdict != "running":
-            return most, 0
-        if self.max_pulls is None:
-            return most, None
-        left = max(self.max_pulls - self.tally.pulls, 0)
-        return left if most is not None and most > left else most, left
+        return [self.names[i] for i in self.core.ledger.given_back]
 
     def tell(self, arm: Hashable, reward: ArrayLike) -> None:
         """Report one reward of an arm, or an array of several.
@@ -265,30 +233,7 @@ class Search:
             UnknownArmError: The search has no such arm.
             RewardError: A reward does not fit the declared model.
         """
-        run, tally = self.run, self.tally
-        decided = run.verdict != "running" or (
-            self.max_pulls is not None and tally.pulls >= self.max_pulls
-        )
-        if self._numbered and type(arm) is int and 0 <= arm < self.n:  # nearly always
-            index = arm
-        else:
-            index = self._index_of(arm)
-        plain = type(reward) is int or type(reward) is float
-        if plain and self._live is None and self.rewards.allows(reward):  # type: ignore[arg-type]
-            tally.add_one(index, reward)  # type: ignore[arg-type]
-            if not decided:
-                run.update(index)
-            return
-        values = self.rewards.check(reward)
-        if len(values) == 0 or index in self._aside:
-            return
-        tally.add(index, values)
-        place = index
-        if self._live is not None:
-            place = int(np.searchsorted(self._live, index))
-            run.tally.add(place, values)
-        if not decided:
-            run.update(place)
+        self.core.tell(self.index_of(arm), self.rewards.check(reward))
 
     def tell_indices(self, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Report rewards of many arms at once, as two arrays of equal length.
@@ -298,7 +243,7 @@ class Search:
             rewards: The rewards, those of one arm in the order in which they were drawn.
 
         Raises:
-            UnknownArmError: A position is none of an arm.
+            UnknownArmError: A position is outside 0 … n-1.
             RewardError: A reward does not fit the declared model, or the lengths differ. Nothing
                 has been counted then.
         """
@@ -319,25 +264,7 @@ class Search:
         if index.min() < 0 or index.max() >= self.n:
             bad = index.min() if index.min() < 0 else index.max()
             raise UnknownArmError(f"arm {bad}, must be a whole number from 0 to {self.n - 1}.")
-        self.tell_checked(index.astype(np.intp, copy=False), values)
-
-    def tell_checked(self, arms: Indices, rewards: Floats) -> None:
-        """As `tell_indices`, with at least one reward, by a caller who has checked them all."""
-        decided = self.done
-        if self._live is None:
-            self.tally.add_many(arms, rewards)
-            if not decided:
-                self.run.update_many(arms)
-            return
-        known = np.isin(arms, self._live)
-        if not known.any():
-            return
-        arms, rewards = arms[known], rewards[known]
-        self.tally.add_many(arms, rewards)
-        places = np.searchsorted(self._live, arms)
-        self.run.tally.add_many(places, rewards)
-        if not decided:
-            self.run.update_many(places)
+        self.core.tell_many(index.astype(np.intp, copy=False), values)
 
     def set_aside(self, arm: Hashable, reason: str) -> None:
         """Go on without an arm that cannot be pulled any more.
@@ -353,30 +280,15 @@ class Search:
         Raises:
             ParameterError: Too few arms would be left for the problem.
         """
-        index = self._index_of(arm)
-        if self.done or index in self._aside:
-            return
-        self._check_left(len(self._aside) + 1, f"without {arm!r}")
-        self._given_back = deque(i for i in self._given_back if i != index)
-        self.start_over({**self._aside, index: str(reason)})
-
-    def start_over(self, aside: dict[int, str] | None = None) -> None:
-        """Start the run over on the rewards told so far; the promise stays the same.
-
-        Args:
-            aside: The arms set aside, by position, and why; by default as before.
-        """
-        self._start(self._aside if aside is None else aside)
-        self.run.adopt()
+        self.core.set_aside(self.index_of(arm), str(reason))
 
     def ranking(self) -> list[Any]:
         """Return all arms as ranked now, the most outlying first."""
-        return [self.names[i] for i in self._all_ranked(self.run.order()).tolist()]
+        return [self.names[i] for i in self.core.ranked(self.run.order()).tolist()]
 
     def declared(self) -> list[Any]:
         """Return the arms declared so far, in order."""
-        live = self._live_names
-        return [live[i] for i in self.run.declared(self.run.order())]
+        return [self.names[i] for i in self.core.indices(self.run.declared(self.run.order()))]
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
@@ -394,21 +306,21 @@ class Search:
     def _outcome(self) -> Outcome:
         """Return what the run knows, with the arms that have failed."""
         found = self.run.outcome()
-        if self._live is None:
+        live = self.core.live
+        if live is None:
             return found
-        live = self._live.tolist()
         low, high = self.run.bound.interval(self.tally)
         low[live], high[live] = found.low, found.high
         scores = np.full(self.n, np.nan)
         scores[live] = found.scores
-        statuses = dict(zip(live, found.statuses, strict=True))
+        statuses = dict(zip(live.tolist(), found.statuses, strict=True))
         return Outcome(
-            order=self._all_ranked(found.order),
-            declared=[live[i] for i in found.declared],
+            order=self.core.ranked(found.order),
+            declared=self.core.indices(found.declared),
             scores=scores,
             statuses=[statuses.get(i, "failed") for i in range(self.n)],
             certificates=[
-                replace(one, members=tuple(live[i] for i in one.members))
+                replace(one, members=tuple(self.core.indices(one.members)))
                 for one in found.certificates
             ],
             low=low,
@@ -439,13 +351,14 @@ class Search:
             in_flight: Pulls that were asked for and may not be told, in order: in the state they
                 are given back, so that a search that goes on from it asks for them first.
         """
-        names = self.n if isinstance(self.names, range) else list(self.names)
-        given_back = [*map(self._index_of, in_flight), *self._given_back]
+        return self._state([self.index_of(arm) for arm in in_flight])
+
+    def _state(self, in_flight: Iterable[int]) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "oddarm": __version__,
-            "arms": names,
+            "arms": self.n if self._index is None else list(self.names),
             "problem": self.problem.to_dict(),
             "strategy": self.strategy.to_dict(),
             "rewards": self.rewards.to_dict(),
@@ -455,10 +368,7 @@ class Search:
             "seed": self.seed,
             "fingerprint": self.fingerprint,
             "supposes": list(self.supposes),
-            "aside": _Aside(self.n).encode(self._aside),
-            "given_back": given_back if self.run.verdict == "running" else [],
-            "tally": self.tally.to_dict(),
-            "run": self.run.to_dict(),
+            **self.core.to_dict(in_flight),
         }
 
     @classmethod
@@ -511,14 +421,7 @@ class Search:
             max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
             seed=Whole(-math.inf, math.inf).decode(state.get("seed"), "seed"),
         )
-        search.tally.restore(state.get("tally"))
-        aside = _Aside(search.n).decode(state.get("aside", []), "aside")
-        if aside:
-            search._check_left(len(aside), "without those set aside")
-            search._start(aside)
-        search.run.restore(state.get("run"))
-        arms = Arms(search.n, distinct=False).decode(state.get("given_back", []), "given_back")
-        search.give_back([search.names[i] for i in arms])
+        search.core.restore(state)
         search.supposes = Words().decode(state.get("supposes", []), "supposes")
         fingerprint = state.get("fingerprint")
         search.fingerprint = None if fingerprint is None else mapping(fingerprint, "fingerprint")
@@ -538,8 +441,12 @@ class Search:
             StateError: The file is there and is not a saved search; or a name of an arm cannot be
                 written as JSON.
         """
+        self.save_indices(path, [self.index_of(arm) for arm in in_flight])
+
+    def save_indices(self, path: str | Path, in_flight: Iterable[int]) -> None:
+        """Save as `save` does, with the positions in `names` of the pulls in flight."""
         try:
-            text = json.dumps(self.to_dict(in_flight), allow_nan=False)
+            text = json.dumps(self._state(in_flight), allow_nan=False)
         except (TypeError, ValueError) as error:
             raise StateError(
                 f"the state cannot be written as JSON ({error}): "
@@ -564,51 +471,12 @@ class Search:
     def __repr__(self) -> str:
         return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
 
-    def _start(self, aside: dict[int, str]) -> None:
-        """Start a run over all arms but those set aside; it knows the others by their place."""
-        problem, rewards, tally = self.problem, self.rewards, self.tally
-        n = self.n
-        # None of these is made for all arms, of which there may be a million.
-        self._live: Indices | None = None
-        self._live_names = self.names
-        self._numbered = self._index is None and not aside  # the run's numbers are the names
-        if aside:
-            live = [i for i in range(n) if i not in aside]
-            self._live = np.array(live, dtype=np.intp)
-            self._live_names = [self.names[i] for i in live]
-            n = len(live)
-            share = len(live) / self.n
-            problem = replace(problem, delta=problem.delta * share)
-            if problem.max_outliers is None:
-                rho = 1 - problem.capacity(self.n) / len(live)  # exact, so that c stays
-                problem = replace(problem, rho=rho)  # type: ignore[arg-type]
-            if rewards.pools is not None:
-                rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
-            tally = tally.take(live)
-        self.run: Run = self.strategy.start(
-            Setting(problem, rewards, tally, n, self.bound, self.until, self.seed)
-        )
-        self._aside = aside
+    def index_of(self, arm: Hashable) -> int:
+        """Return the position of an arm in `names`.
 
-    def _check_left(self, aside: int, without: str) -> None:
-        """Raise ParameterError if too few arms are left with so many set aside."""
-        left, c = self.n - aside, self.problem.capacity(self.n)
-        if left <= 2 * c or left < 3:
-            raise ParameterError(
-                f"{left} arms are left {without}, must be >= 3 and more than twice the "
-                f"{float(c):g} that may be outliers: start a search with more arms."
-            )
-
-    def _all_ranked(self, order: Indices) -> Indices:
-        """Return all arms in the order of a run's arms, those that have failed last."""
-        if self._live is None:
-            return order
-        return np.concatenate([self._live[order], np.array([*self._aside], dtype=np.intp)])
-
-    def _left(self) -> int | None:
-        return None if self.max_pulls is None else max(self.max_pulls - self.pulls, 0)
-
-    def _index_of(self, arm: Hashable) -> int:
+        Raises:
+            UnknownArmError: The search has no such arm.
+        """
         if self._index is None:
             try:
                 index = int(operator.index(arm))  # type: ignore[arg-type]
@@ -674,24 +542,6 @@ def _check_replaceable(path: Path) -> None:
 
 _HEAD = f'{{"format": "{FORMAT}"'.encode()
 """How a saved search begins."""
-
-
-class _Aside(Kind):
-    """Arms set aside, by their positions, and why; saved as a list of pairs."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def encode(self, value: dict[int, str]) -> Any:
-        """Return pairs."""
-        return [list(pair) for pair in value.items()]
-
-    def decode(self, value: Any, name: str) -> dict[int, str]:
-        """Return the reasons by position."""
-        if type(value) is not list or any(type(x) is not list or len(x) != 2 for x in value):
-            raise damaged(name, value, "a list of pairs of an arm and a reason")
-        arms = Arms(self.n).decode([arm for arm, _ in value], name)
-        return dict(zip(arms, [Word().decode(why, name) for _, why in value], strict=True))
 
 
 def _checked_arms(state: dict[str, Any]) -> Any:

@@ -66,7 +66,6 @@ class Tally:
         drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
             see `bounds.pool_bernstein`.
         plain: Whether counts and totals are all there is.
-        cells: Views of counts and totals in which one number is read and written in half the time.
     """
 
     def __init__(self, n: int, rewards: Rewards) -> None:
@@ -90,17 +89,6 @@ class Tally:
                 self.exact = [Decimal(0)] * n
 
         self.plain = self.pools is None and self.scatter is None
-        self._view()
-
-    def _view(self) -> None:
-        self.cells: tuple[Any, Any] = self.counts.data, self.totals.data
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "cells"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)  # a view cannot be copied, so that of a copy is made anew
-        self._view()
 
     @property
     def means(self) -> Floats:
@@ -137,16 +125,6 @@ class Tally:
             self.totals[arm] = float(self.exact[arm])
         self.counts[arm] = before + len(rewards)
         self.pulls += len(rewards)
-
-    def add_one(self, arm: int, reward: float) -> None:
-        """Count one checked reward; quicker than `add`."""
-        if not self.plain:
-            self.add(arm, np.array([reward], dtype=np.float64))
-            return
-        counts, totals = self.cells
-        counts[arm] += 1
-        totals[arm] += reward
-        self.pulls += 1
 
     def add_many(self, arms: Indices, rewards: Floats) -> None:
         """Count checked rewards of many arms; those of one arm in the order given."""
@@ -188,7 +166,6 @@ class Tally:
         places = range(len(self.counts))[index] if isinstance(index, slice) else index.tolist()
         part.exact = None if self.exact is None else [self.exact[i] for i in places]
         part.plain = self.plain
-        part._view()
         return part
 
     def _check_pool(self, arm: int, rewards: int) -> None:
@@ -256,7 +233,6 @@ class Tally:
         for holds, rule in self._rules():
             require(holds, rule)
         self.pulls = int(self.counts.sum())
-        self._view()
 
     def _completed(self, values: Any) -> dict[str, Any]:
         """Return saved values with those that oddarm did not save at first.

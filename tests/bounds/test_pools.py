@@ -115,7 +115,7 @@ def test_the_intersection_of_all_times_is_kept():
     running = bounds.RunningIntervals(bounds.PoolBeta(0.05), tally)
     low, high = 0.0, 1.0
     for reward in pool:
-        tally.add_one(0, float(reward))
+        tally.add(0, np.array([reward], dtype=float))
         running.update(0)
         now = bounds.PoolBeta(0.05).interval_of(tally, 0)
         low, high = max(low, now[0]), min(high, now[1])

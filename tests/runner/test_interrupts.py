@@ -80,17 +80,17 @@ def test_a_signal_ends_with_a_partial_result(tmp_path, how, number):
 
 def test_a_signal_waits_until_the_reward_is_told():
     """A signal in the middle of a tell is raised after it: the search is never half changed."""
-    tell = Search.tell
+    search = Search(NAMES)
+    tell = search.core.tell
     told = []
 
-    class Watched(Search):
-        def tell(self, arm, reward):
-            if self.pulls == 33:
-                os.kill(os.getpid(), signal.SIGINT)
-            tell(self, arm, reward)
-            told.append(self.pulls)
+    def watched(arm, rewards):
+        if search.pulls == 33:
+            os.kill(os.getpid(), signal.SIGINT)
+        tell(arm, rewards)
+        told.append(search.pulls)
 
-    search = Watched(NAMES)
+    search.core.tell = watched
     result = oddarm.resume(search, Indexed())
     assert result.pulls == told[-1] == 34
     assert result.verdict == "running"
@@ -217,7 +217,7 @@ def test_struck_while_a_reward_is_told(how, tmp_path):
 def test_a_second_signal_loses_nothing(tmp_path, monkeypatch, number):
     """A signal while the first one is handled, even while the search is saved, changes nothing."""
     path = tmp_path / "search.json"
-    save = Search.save
+    save = Search.save_indices
 
     def pull(arm):
         if len(pulled) == 30:
@@ -231,12 +231,12 @@ def test_a_second_signal_loses_nothing(tmp_path, monkeypatch, number):
         signal.raise_signal(number)
 
     pulled = []
-    monkeypatch.setattr(Search, "save", saving)
+    monkeypatch.setattr(Search, "save_indices", saving)
     assert oddarm.find(pull, NAMES, "rr", save=path).pulls == 0  # it struck the first saving
-    monkeypatch.setattr(Search, "save", save)
+    monkeypatch.setattr(Search, "save_indices", save)
     search = Search(NAMES, "rr")
     result = oddarm.resume(search, pull, save=path, callbacks=[
-        lambda _: len(pulled) == 30 and monkeypatch.setattr(Search, "save", saving)
+        lambda _: len(pulled) == 30 and monkeypatch.setattr(Search, "save_indices", saving)
     ])  # fmt: skip
     assert (result.verdict, result.pulls) == ("running", 30)
     assert Search.load(path).to_dict() == search.to_dict()
@@ -248,15 +248,15 @@ def test_handlers_of_others_wait_for_the_search():
     """A handler of another is called, though not in the middle of a change; it decides."""
     heard = []
     search = Search(NAMES, "rr", max_pulls=40)
-    tell = search.tell
+    tell = search.core.tell
 
-    def telling(arm, reward):
+    def telling(arm, rewards):
         signal.raise_signal(signal.SIGTERM)
         before = len(heard)
-        tell(arm, reward)
+        tell(arm, rewards)
         assert len(heard) == before
 
-    search.tell = telling
+    search.core.tell = telling
     before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
     try:
         assert oddarm.resume(search, Indexed()).pulls == 40
@@ -312,7 +312,7 @@ def test_saving_takes_a_small_share_of_the_time(tmp_path, monkeypatch):
         return arm == "j"
 
     monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(Search, "save", slow)
+    monkeypatch.setattr(Search, "save_indices", slow)
     oddarm.find(pull, NAMES, "rr", max_pulls=100, save=tmp_path / "s.json")
     times = [when for when, _ in saved]
     assert times[0] == 0.0
@@ -324,14 +324,14 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_the_search(tmp_path, monke
     """Saving in between may fail with a warning; the last saving must succeed."""
     monkeypatch.setattr(session, "SECONDS", 0.0)
     monkeypatch.setattr(session, "SHARE", 1e9)
-    save = Search.save
+    save = Search.save_indices
 
     def full(search, *arguments):
         if search.pulls == 7:
             raise OSError(28, "No space left on device")
         save(search, *arguments)
 
-    monkeypatch.setattr(Search, "save", full)
+    monkeypatch.setattr(Search, "save_indices", full)
     path = tmp_path / "search.json"
     with pytest.warns(UserWarning, match="could not be saved"):
         result = oddarm.find(Indexed(), max_pulls=20, save=path)

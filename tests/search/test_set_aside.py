@@ -131,7 +131,7 @@ def test_finite_pools_end_exactly(model):
 def test_too_few_left():
     """When too few arms would be left the search stays as it is and says why."""
     search = Search(5, max_outliers=2)
-    with pytest.raises(OddarmError, match="4 arms are left without 1, must be >= 3 and more than"):
+    with pytest.raises(OddarmError, match="4 of 5 arms would be left, must be >= 3 and more"):
         search.set_aside(1, "gone")
     assert search.errors == {}
     assert search.ask() == [0, 1, 2, 3, 4]

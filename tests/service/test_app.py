@@ -12,7 +12,7 @@ from oddarm import create_study, open_study
 from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
 from oddarm.service import batching, create_app
-from oddarm.service.batching import Studies
+from oddarm.service.batching import StudyPool
 from oddarm.service.logs import JSONFormatter
 from oddarm.service.models import MAX_BODY
 from oddarm.store import Study
@@ -102,7 +102,7 @@ def test_set_aside(demo):
     assert view["errors"] == [{"arm": 2, "error": "the host is gone"}]
     assert view["statuses"][2] == "failed"
     more = demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": "x"})
-    refused(more, 422, "2 arms are left without 'ams'")
+    refused(more, 422, "2 of 4 arms would be left")
     refused(demo.post("/studies/demo/set-aside", json={"arm": "x", "reason": "x"}), 422, "arm 'x'")
     refused(demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": ""}), 422, "reason")
 
@@ -441,7 +441,7 @@ def test_requests_that_wait_share_a_transaction(storage):
     create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
 
     async def run():
-        studies = Studies(open_database(storage))
+        studies = StudyPool(open_database(storage))
         pulls = await studies.write("demo", lambda batch: batch.ask(40), asks=True)
 
         def tells(pull, reward):
@@ -475,7 +475,7 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
     monkeypatch.setattr(batching, "Study", slowly)
 
     async def run():
-        studies = Studies(open_database(storage))
+        studies = StudyPool(open_database(storage))
         first, *others = [
             asyncio.create_task(studies.read(name, Study.info))
             for name in ("demo", "demo", "demo", "other", "other")
@@ -492,6 +492,27 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
     assert [info.name for info in outcomes[:2]] == ["demo", "demo"]
     assert all(isinstance(error, UnknownStudyError) for error in outcomes[2:])
     assert opened.count("demo") == 1
+
+
+def test_a_study_that_was_deleted_leaves_the_pool(storage):
+    """One deleted and made anew by another process is found anew; one deleted here is dropped."""
+    create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
+
+    async def run():
+        pool = StudyPool(open_database(storage))
+        before = await pool.read("demo", Study.info)
+        with open_study(storage, "demo") as other:
+            other.delete()
+        create_study(storage, "demo", 5, strategy="rr", max_outliers=1).close()
+        after = await pool.read("demo", Study.info)
+        await pool.delete("demo")
+        kept = list(pool._committers)
+        with pytest.raises(UnknownStudyError, match="is not there, or was deleted"):
+            await pool.read("demo", Study.info)
+        pool.close()
+        return before.strategy, after.strategy, kept
+
+    assert asyncio.run(run()) == ("gold", "rr", [])
 
 
 def test_openapi_has_examples(http):

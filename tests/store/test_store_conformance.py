@@ -551,7 +551,7 @@ def test_set_aside_is_refused(storage):
             study.set_aside("arm-1", "")
         assert study.set_aside("arm-0", "gone")
         once = state(study)
-        with pytest.raises(ParameterError, match="8 arms are left without 'arm-1'"):
+        with pytest.raises(ParameterError, match="8 of 10 arms would be left"):
             study.set_aside("arm-1", "gone")
         assert state(study) == once != before
 
@@ -604,9 +604,9 @@ def test_a_large_batch_told_again(storage):
     with create_study(storage, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         rewards = {pull.id: 1 for pull in study.ask(500)}
         assert study.tell_many(rewards) == 500
-        replica, reads = study._replica, []
-        size = replica.pulls_of
-        replica.pulls_of = lambda *arguments: reads.append(1) or size(*arguments)
+        live, reads = study._live, []
+        size = live.pulls_of
+        live.pulls_of = lambda *arguments: reads.append(1) or size(*arguments)
         assert study.tell_many(rewards) == 0
         assert len(reads) == 1
         beyond = f"{next(iter(rewards)).rpartition('.')[0]}.500"

@@ -23,7 +23,7 @@ from oddarm.errors import (
 )
 from oddarm.store.database import schema, sqlite
 from oddarm.store.database.base import open_database
-from oddarm.store.draws import Draws
+from oddarm.store.draws import ids_of
 from oddarm.testing import NAMES
 
 
@@ -194,9 +194,9 @@ def version_1(path):
     connection.execute("UPDATE oddarm_schema_version SET version = 1")
     tells = connection.execute("SELECT study, seq, body FROM oddarm_events WHERE kind = 'tell'")
     for study, seq, text in tells.fetchall():
-        ids = Draws(f"{study & 0xFFFFFF:06x}").ids
+        tag = f"{study & 0xFFFFFF:06x}"
         body = [
-            [arms, rewards, pulls if isinstance(pulls, str) else ids(pulls)]
+            [arms, rewards, pulls if isinstance(pulls, str) else ids_of(tag, pulls)]
             for arms, rewards, pulls in json.loads(text)
         ]
         connection.execute(

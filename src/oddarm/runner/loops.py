@@ -1,6 +1,6 @@
 """Three ways to pull: one after another, on an executor, as coroutines.
 
-Signals are let through only while rewards are drawn or waited for (`with session.interrupts`).
+Signals act only while rewards are drawn or waited for (`with session.interrupts`).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ async def as_coroutines(session: Session) -> None:
 
 
 def _canceller() -> Callable[[], object]:
-    """Return what cancels the task that runs, and wakes its loop, when a signal is handled."""
+    """Return a call that cancels the running task and wakes its loop, for a signal handler."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None
     return lambda: loop.call_soon_threadsafe(task.cancel)
@@ -119,12 +119,12 @@ def _sleep(session: Session) -> None:
 
 
 def _timeout(queue: PullQueue, running: int) -> float | None:
-    """Return how long to wait for pulls, if another may be started meanwhile."""
+    """Return how long to wait for pulls before a second try may start; None for no limit."""
     return queue.pause() if running < queue.in_flight else None
 
 
 def _pause(queue: PullQueue) -> float:
-    """Return how long to wait until a failed pull may be tried again; not if all is done."""
+    """Return how long to wait until a failed pull may be tried again; 0 if the search is done."""
     if queue.search.done:
         return 0.0
     seconds = queue.pause()
@@ -149,7 +149,7 @@ def _do(job: Job, token: str) -> Any:
 def _settle(queue: PullQueue, pull: PendingPull, future: Future[Any] | asyncio.Future[Any]) -> None:
     """Tell what a pull gave, or note that it failed.
 
-    An interrupt or a cancellation in a worker is one here: it says nothing about the arm.
+    An interrupt or a cancellation in a worker ends the search: it says nothing about the arm.
     """
     try:
         rewards = future.result()
@@ -164,7 +164,7 @@ def _settle(queue: PullQueue, pull: PendingPull, future: Future[Any] | asyncio.F
 def _take_finished(
     queue: PullQueue, ended: Iterable[tuple[Future[Any] | asyncio.Future[Any], PendingPull]]
 ) -> None:
-    """Tell what had been drawn when the search ended or was interrupted."""
+    """Tell the rewards of pulls that had ended when the search ended or was interrupted."""
     with suppress(SourceError):
         for future, pull in ended:
             if future.done() and not future.cancelled() and future.exception() is None:

@@ -1,4 +1,4 @@
-"""What a search has asked for and has not been told: which pull is next, and what becomes of it."""
+"""The pulls that a search has asked for and has not been told: which is next, and what it gave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 32
 PAUSES = (0.1, 0.4, 1.6)
 """Seconds before a failed pull is tried again: after its first failure, its second, all others."""
 ALIKE = 3
-"""So many arms whose first pulls fail with one error show that the error is not the arms'."""
+"""If the first pulls of this many arms fail with one error, the source is at fault."""
 DRAWN_AGAIN = (
     "Pulls that failed were drawn again; that supposes that failing does not depend on the reward."
 )
@@ -30,16 +30,16 @@ class PendingPull:
     """Rewards of one arm that are drawn together.
 
     Attributes:
-        arm: Whose rewards.
-        count: How many.
-        job: What draws them, once they are picked.
-        failures: How often it has failed.
-        due: When it may be tried again, if it has failed.
-        drawn: Whether its rewards are there, and wait to be told.
-        rewards: What it gave.
+        arm: The index of the arm.
+        count: How many rewards.
+        job: The call that draws them; None before it is first needed.
+        failures: How often the call has failed.
+        due: When the call may be tried again, if it has failed.
+        drawn: Whether the rewards are drawn, and wait to be told.
+        rewards: What the call returned.
     """
 
-    arm: Any
+    arm: int
     count: int
     job: Job | None = None
     failures: int = 0
@@ -51,15 +51,17 @@ class PendingPull:
 class PullQueue:
     """Hands out pulls, tells their rewards, and sets arms aside whose pulls fail.
 
-    The rewards of an arm are told in the order in which they were picked. A slow pull thus holds
-    up the later ones of its arm: were they told first, what a search has seen would depend on how
-    long a reward takes, and no interval is valid for that. It also means that a search which has
-    been told k rewards of an arm has been told the first k, so it can be resumed exactly.
+    The rewards of an arm are told in the order in which they were asked for. A slow pull
+    holds up the later ones of its arm: if they were told first, what a search has seen would depend
+    on how long a reward takes, and no interval is valid for that. It also means that a search which
+    has been told k rewards of an arm has been told the first k, so it can be resumed exactly.
+
+    Arms are indices here; a source is asked for an arm by its name.
 
     Each method changes the search and the queue together; the runner holds signals back meanwhile.
 
     Args:
-        search: What to drive.
+        search: The search to drive.
         source: Where rewards come from.
         batch: The most rewards to ask for at a time; None for what suits the source.
         in_flight: Ask for more only while fewer pulls than this are untold.
@@ -70,6 +72,7 @@ class PullQueue:
         self, search: Search, source: Source, batch: int | None, in_flight: int, retries: int
     ) -> None:
         self.search = search
+        self._core = search.core
         self.source = source
         self.batch = batch
         self.in_flight = in_flight
@@ -77,20 +80,13 @@ class PullQueue:
         self.pending: deque[PendingPull] = deque()
         self._retries: list[PendingPull] = []  # those that wait to be tried again
         self._untold: dict[PendingPull, None] = {}  # in the order asked
-        self._lines: dict[Any, deque[PendingPull]] = {}  # the same by arm
-        self._out = 0  # rewards of those pulls
-        self._failed = set(search.errors)
+        self._lines: dict[int, deque[PendingPull]] = {}  # the same by arm
         self._succeeded = False
-        self._first_errors: dict[Any, tuple[Any, ...]] = {}  # by arm, until a pull succeeds
+        self._first_errors: dict[int, tuple[Any, ...]] = {}  # by arm, until a pull succeeds
         self._first_error: Exception | None = None
-        self._left: dict[Any, int] | None = None  # of finite pools, what was not asked for
-        pools = search.tally.pools
-        if pools is not None:
-            left = (pools - search.tally.counts).tolist()
-            self._left = dict(zip(search.names, left, strict=True))
 
     def next(self) -> PendingPull | None:
-        """Return a pull to start; None if one on its way must come back first, or pauses."""
+        """Return a pull to start; None if one in flight must end first, or pauses."""
         if not self.pending:
             # Until a pull succeeds, other arms' first pulls come before a second try.
             retry = None if self._unproved else self._due()
@@ -101,7 +97,7 @@ class PullQueue:
         return self.pending.popleft() if self.pending else self._due()
 
     def pause(self) -> float | None:
-        """Return for how many seconds the next second try must wait; None if none waits for that.
+        """Return how many seconds the next second try must wait; None if there is none to wait for.
 
         Until a pull succeeds, a second try waits for the pulls in flight.
         """
@@ -110,43 +106,40 @@ class PullQueue:
         return max(min(pull.due for pull in self._retries) - time.monotonic(), 0.0)
 
     def job(self, pull: PendingPull) -> Job:
-        """Return what draws the rewards of a pull, the same ones if it is tried again."""
+        """Return the call that draws the rewards of a pull: the same rewards at a second try."""
         if pull.job is None:
-            pull.job = self.source.job(pull.arm, pull.count)
+            pull.job = self.source.job(self.search.names[pull.arm], pull.count)
         return pull.job
 
     def take(self, pull: PendingPull, rewards: Any) -> None:
         """Tell the rewards of a pull, and those that waited for it."""
-        if pull.arm in self._failed:
+        if pull not in self._untold:  # its arm was set aside
             return
         pull.rewards, pull.drawn = rewards, True
         line = self._lines[pull.arm]
         while line and line[0].drawn:
             first = line[0]
             try:
-                told = self._tell(first)
+                self._tell(first)
             except RewardError as error:
                 first.drawn = False
                 self.fail(first, error)
                 return
             line.popleft()
-            del self._untold[first]
-            self._out -= first.count
+            self._settle(first)
             self._succeeded = True
             # An item of a pool is the same one when it is tried again; a call is another draw.
-            if first.failures and self._left is None and DRAWN_AGAIN not in self.search.supposes:
+            finite = self.search.tally.pools is not None
+            if first.failures and not finite and DRAWN_AGAIN not in self.search.supposes:
                 self.search.supposes.append(DRAWN_AGAIN)
-            if self._left is not None:
-                self._left[pull.arm] += first.count - told
 
     def fail(self, pull: PendingPull, error: Exception) -> None:
         """Let a pull be tried again after a pause, or set its arm aside.
 
         Raises:
-            SourceError: The error is not that of an arm but of the source, or of all arms, or too
-                few arms are left.
+            SourceError: The source is at fault and not the arm, or too few arms are left.
         """
-        if pull.arm in self._failed:
+        if pull not in self._untold:  # its arm was set aside
             return
         if isinstance(error, SourceError):
             raise self._ended(f"{error}") from error
@@ -160,13 +153,14 @@ class PullQueue:
         self._first_error = self._first_error or error
         self._set_aside(pull.arm, _words(error))
 
-    def untold(self) -> list[Any]:
+    def untold(self) -> list[int]:
         """Return the arms of all pulls that were asked for and not told, in the order asked."""
         return [pull.arm for pull in self._untold for _ in range(pull.count)]
 
     def give_back(self) -> None:
         """Give the search back what it was not told, and end."""
-        self.search.give_back(self.untold())
+        self._core.give_back(self.untold())
+        self._core.ledger.settle_all()
         self.pending.clear()
         self._retries.clear()
         self._untold.clear()
@@ -205,35 +199,23 @@ class PullQueue:
         return first
 
     def _busy(self) -> bool:
-        """Whether a pull is on its way, and neither waits to be told nor to be tried again."""
+        """Whether a pull is being drawn: it waits neither to be told nor to be tried again."""
         return any(not pull.drawn and pull not in self._retries for pull in self._untold)
 
     def _ask(self) -> None:
-        search = self.search
-        free = None
-        if search.max_pulls is not None:
-            free = search.max_pulls - search.pulls - self._out
-            if free < 1:
-                return
-        arms = search.ask(self._limit())
-        if search.done:  # the strategy took stock, and needs no more
+        """Ask the search for more pulls; those of one arm are drawn together."""
+        arms = self._core.ask(self._limit())
+        if self.search.done:  # the strategy has decided when it was asked
             return
-        if free is not None and len(arms) > free:
-            search.give_back(arms[free:])
-        for arm, wanted in Counter(arms[:free]).items():
-            count = wanted
-            if self._left is not None:
-                count = min(wanted, self._left[arm])
-                self._left[arm] -= count
-            if count:
-                pull = PendingPull(arm, count)
-                self.pending.append(pull)
-                self._lines.setdefault(arm, deque()).append(pull)
-                self._untold[pull] = None
-                self._out += count
+        self._core.ledger.send(arms)
+        for arm, count in Counter(arms).items():
+            pull = PendingPull(arm, count)
+            self.pending.append(pull)
+            self._lines.setdefault(arm, deque()).append(pull)
+            self._untold[pull] = None
 
     def _limit(self) -> int | None:
-        given_back = len(self.search.given_back)
+        given_back = len(self._core.ledger.given_back)
         if given_back:
             return given_back  # at once, as they were asked for
         if self.batch is not None:
@@ -243,44 +225,49 @@ class PullQueue:
         share = self.search.pulls // SHARE
         return share if share > self.search.n else None
 
-    def _tell(self, pull: PendingPull) -> int:
-        """Tell the rewards of a pull and return how many they were."""
-        before = self.search.pulls
-        self.search.tell(pull.arm, pull.rewards)
-        told = self.search.pulls - before
-        if told == 0:
+    def _tell(self, pull: PendingPull) -> None:
+        """Tell the rewards of a pull."""
+        rewards = self.search.rewards.check(pull.rewards)
+        if len(rewards) == 0:
             raise RewardError(
-                f"a pull of arm {pull.arm!r} gave no reward, must give {pull.count}: "
-                "if the source is finite, declare its pools, and start each search with a new one."
+                f"a pull of arm {self.search.names[pull.arm]!r} gave no reward, must give "
+                f"{pull.count}: if the source is finite, declare its pools, and start each search "
+                "with a new one."
             )
-        return told
+        self._core.tell(pull.arm, rewards)
 
-    def _check_first(self, arm: Any, error: Exception) -> None:
+    def _settle(self, pull: PendingPull) -> None:
+        """Forget a pull that was told, or whose arm was set aside."""
+        del self._untold[pull]
+        self._core.ledger.settle([pull.arm] * pull.count)
+
+    def _check_first(self, arm: int, error: Exception) -> None:
         """Raise an error if the first pulls of several arms have failed alike."""
-        self._first_errors.setdefault(arm, _kind(arm, error))
-        alike = [a for a, kind in self._first_errors.items() if kind == _kind(arm, error)]
+        names = self.search.names
+        kind = _kind(names[arm], error)
+        self._first_errors.setdefault(arm, kind)
+        alike = [repr(names[i]) for i, other in self._first_errors.items() if other == kind]
         if len(alike) < ALIKE:
             return
         raise self._ended(
-            f"the first pulls of {', '.join(map(repr, alike[:-1]))} and {alike[-1]!r} failed "
+            f"the first pulls of {', '.join(alike[:-1])} and {alike[-1]} failed "
             f"alike ({_words(error).rstrip('.')}), and no pull has succeeded: mend the function "
             "or source that is pulled, or declare other rewards."
         ) from error
 
-    def _set_aside(self, arm: Any, reason: str) -> None:
-        search = self.search
+    def _set_aside(self, arm: int, reason: str) -> None:
+        """Go on without an arm, and forget its pulls."""
+        search, core = self.search, self._core
         try:
-            search.set_aside(arm, reason)
+            core.set_aside(arm, reason)
         except ParameterError:
-            failed = len(self._failed) + 1
             raise self._ended(
-                f"pulls of {failed} of {search.n} arms failed, of {arm!r} the last ({reason}), "
-                "and too few arms are left for a search: mend the source, or pass more retries."
+                f"pulls of {len(core.failed) + 1} of {search.n} arms failed, of "
+                f"{search.names[arm]!r} the last ({reason}), and too few arms are left for a "
+                "search: mend the source, or pass more retries."
             ) from self._first_error
-        self._failed.add(arm)
         for pull in self._lines.pop(arm):
-            del self._untold[pull]
-            self._out -= pull.count
+            self._settle(pull)
         self.pending = deque(pull for pull in self.pending if pull.arm != arm)
         self._retries = [pull for pull in self._retries if pull.arm != arm]
 
@@ -293,7 +280,12 @@ def _words(error: Exception) -> str:
 
 
 def _kind(arm: Any, error: Exception) -> tuple[Any, ...]:
-    """Return what errors of several arms share if they have one cause."""
+    """Return what the errors of several arms have in common if they have one cause.
+
+    Args:
+        arm: The name of the arm, which its error may quote.
+        error: The error.
+    """
     if isinstance(error, RewardError):
         return (RewardError,)  # its message quotes the reward
     message = re.sub(r"\b0x[0-9a-fA-F]+\b", "", str(error))  # addresses of objects

@@ -1,4 +1,4 @@
-"""What surrounds the pulls of one search: signals, progress, callbacks and saving."""
+"""Signals, progress, callbacks and saving while a search is driven."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from oddarm.search import Search
 __all__ = ["Session"]
 
 SECONDS = 3.0
-"""The least time between two savings while the search runs."""
+"""The least number of seconds between two savings while the search runs."""
 SHARE = 0.05
-"""The most of the time that those savings may take."""
+"""The largest share of the time that savings may take."""
 
 
 class Session:
-    """A block in which a search is driven; however it ends, the search is given back and saved.
+    """A `with` block in which a search is driven; at its end, pulls are given back and saved.
 
     Args:
         queue: The pulls of the search.
         callbacks: Called with the search when rewards have been told.
         progress: Whether to show progress on a terminal.
-        path: Where to save the search, if anywhere.
+        path: The file to save the search to; None for no file.
 
     Attributes:
-        interrupts: Holds signals back but for `with session.interrupts:`.
+        interrupts: Holds signals back outside `with session.interrupts:`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Session:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._save()  # what cannot be saved fails now, before it has cost anything
+        self._save()  # a search that cannot be saved fails now, before any pull
         if self._progress:
             from oddarm.results.progress import SearchProgress
 
@@ -71,7 +71,7 @@ class Session:
             self._save()
 
     def told(self) -> None:
-        """Take note that rewards may have been told: call the callbacks, save now and then."""
+        """Call the callbacks after rewards may have been told, and save if it is time."""
         if not self.queue.pending:
             with self.interrupts:
                 for watcher in self._watchers:
@@ -79,7 +79,7 @@ class Session:
         if self._path is not None and time.monotonic() >= self._next_save:
             try:
                 self._save()
-            except OSError as error:  # the search is worth more; there will be another try
+            except OSError as error:  # no reason to end the search: it is saved again later
                 warnings.warn(f"the search could not be saved ({error})", stacklevel=2)
 
     def _save(self) -> None:
@@ -87,7 +87,7 @@ class Session:
             return
         begun = time.monotonic()
         try:
-            self.queue.search.save(self._path, self.queue.untold())
+            self.queue.search.save_indices(self._path, self.queue.untold())
         finally:
             ended = time.monotonic()
             self._next_save = ended + max(SECONDS, (ended - begun) / SHARE)

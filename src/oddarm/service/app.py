@@ -33,7 +33,7 @@ from oddarm.errors import (
     UnknownPullError,
     UnknownStudyError,
 )
-from oddarm.service.batching import Studies
+from oddarm.service.batching import StudyPool
 from oddarm.service.guard import ERROR, Guard
 from oddarm.service.models import (
     Aside,
@@ -52,7 +52,7 @@ from oddarm.service.models import (
     Told,
 )
 from oddarm.service.page import Page
-from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.database.base import open_database
 
 __all__ = ["create_app"]
@@ -133,7 +133,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
         storage: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
         token: What callers must bear; None for callers on this machine, who need none.
     """
-    studies = Studies(open_database(storage, create=True))
+    studies = StudyPool(open_database(storage, create=True))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -180,8 +180,8 @@ def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _studies(request: Request) -> Studies:
-    studies: Studies = request.app.state.studies
+def _studies(request: Request) -> StudyPool:
+    studies: StudyPool = request.app.state.studies
     return studies
 
 
@@ -213,7 +213,7 @@ async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
     No pulls and the status "running" mean that all is on its way: ask again after a while.
     """
 
-    def action(batch: Batch) -> Asked:
+    def action(batch: StudyTransaction) -> Asked:
         pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
         return Asked.of(pulls, batch.status)
 
@@ -279,19 +279,19 @@ async def get_study(request: Request, name: StudyName) -> StudyRow:
 @router.delete("/studies/{name}", status_code=204, responses=CHANGE)
 async def delete_study(request: Request, name: StudyName) -> None:
     """Delete a study with all its rewards, for good."""
-    await _studies(request).read(name, Study.delete)
+    await _studies(request).delete(name)
 
 
 @router.post("/studies/{name}/pause", responses=CHANGE)
 async def pause(request: Request, name: StudyName) -> StudyRow:
     """Hand out no more pulls; rewards of those on their way are taken."""
-    return StudyRow.of(await _studies(request).read(name, _paused))
+    return StudyRow.of(await _studies(request).set_paused(name, True))
 
 
 @router.post("/studies/{name}/resume", responses=CHANGE)
 async def resume(request: Request, name: StudyName) -> StudyRow:
     """Hand out pulls again."""
-    return StudyRow.of(await _studies(request).read(name, _resumed))
+    return StudyRow.of(await _studies(request).set_paused(name, False))
 
 
 @router.get("/studies/{name}/result", responses=_shown(RESULT))
@@ -388,16 +388,6 @@ def _pieces(lines: Iterator[str]) -> Iterator[str]:
     """Yield many lines at a time: each piece is made in a thread and sent on its own."""
     while piece := "".join(islice(lines, 1000)):
         yield piece
-
-
-def _paused(study: Study) -> StudyInfo:
-    study.pause()
-    return study.info()
-
-
-def _resumed(study: Study) -> StudyInfo:
-    study.resume()
-    return study.info()
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

@@ -1,7 +1,7 @@
 """The studies that a service has open, and how requests take turns on them.
 
-Requests for one study that come while another is being written wait together and then share one
-transaction: one wait for the disk, whatever their number.
+Requests for one study that come while its last transaction is written wait together, and then share
+one transaction: however many they are, they wait for the disk once.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from typing import Any, TypeVar
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
 from oddarm.service.view import view_json
-from oddarm.store import Batch, Study, StudyInfo
+from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.catalog import create_in, list_in
 from oddarm.store.database.base import Database
 
-__all__ = ["Studies"]
+__all__ = ["StudyPool"]
 
 MOST_OPEN = 32
-"""Studies kept in memory; any other is opened when it is next asked for."""
+"""Studies kept in memory; any other is opened when it is next used."""
 MOST_GATHERING = 0.005
 """Seconds that a request may wait for others, to share a transaction with them."""
 MOST_WAITING = 25.0
-"""Seconds that a request may wait for the database, whatever that does."""
+"""Seconds that a request may wait for the database."""
 
 T = TypeVar("T")
-Action = Callable[[Batch], Any]
+Action = Callable[[StudyTransaction], Any]
 
 
-class Studies:
+class StudyPool:
     """All studies of one database, for use from an event loop."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
-        self._writers: OrderedDict[str, _Writer] = OrderedDict()
-        self._opening: dict[str, asyncio.Task[_Writer]] = {}
+        self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
 
     async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Run what may block in a thread."""
+        """Run a call that may block in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
 
     async def infos(self) -> list[StudyInfo]:
@@ -62,61 +62,78 @@ class Studies:
         return await _in_time(self.thread(make))
 
     async def read(self, name: str, call: Callable[[Study], T]) -> T:
-        """Return what `call` makes of a study, in a thread."""
-
-        async def once(writer: _Writer) -> T:
-            return await self.thread(call, writer.study)
-
-        found: T = await self._on(name, once)
+        """Return what `call` reads of a study, in a thread; `call` must not change the study."""
+        found: T = await self._on(name, lambda committer: self.thread(call, committer.study))
         return found
 
     async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
-        """Return what `action` makes of a batch, once that is on disk."""
-        return await self._on(name, lambda writer: writer.submit(action, asks))
+        """Return what `action` returns for a transaction, once that is on disk."""
+        return await self._on(name, lambda committer: committer.submit(action, asks))
+
+    async def set_paused(self, name: str, paused: bool) -> StudyInfo:
+        """Pause a study, or let it go on; return how far it is."""
+
+        def change(study: Study) -> StudyInfo:
+            (study.pause if paused else study.resume)()
+            return study.info()
+
+        info: StudyInfo = await self._on(name, lambda each: self.thread(change, each.study))
+        return info
+
+    async def delete(self, name: str) -> None:
+        """Delete a study with all its rewards, for good."""
+        await self._on(name, lambda committer: self.thread(committer.study.delete))
+        self._committers.pop(name, None)
 
     async def view(self, name: str) -> bytes:
         """Return the study as a page draws it."""
-        found: bytes = await self._on(name, _Writer.view)
+        found: bytes = await self._on(name, GroupCommitter.view)
         return found
 
-    async def _on(self, name: str, use: Callable[[_Writer], Any]) -> Any:
+    async def _on(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
         return await _in_time(self._use(name, use))
 
-    async def _use(self, name: str, use: Callable[[_Writer], Any]) -> Any:
-        known, opening = self._writers.get(name), self._opening.get(name)
+    async def _use(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
+        """Return what `use` returns for a study, which is opened if it is not.
+
+        Another process may have deleted the study that is open here, and made a new one of that
+        name. Then the stale one is dropped, and `use` is tried once more.
+        """
+        known, opening = self._committers.get(name), self._opening.get(name)
         try:
             if known is not None:
-                self._writers.move_to_end(name)
+                self._committers.move_to_end(name)
                 return await use(known)
             if opening is not None:
                 return await use(await asyncio.shield(opening))
-        except UnknownStudyError:  # deleted by another process, and perhaps made anew
-            self._writers.pop(name, None)
+        except UnknownStudyError:
+            self._committers.pop(name, None)
         opening = self._opening[name] = asyncio.create_task(self._open(name))
         opening.add_done_callback(lambda _: self._opening.pop(name, None))
-        return await use(await asyncio.shield(opening))  # who gives up leaves it to the others
+        # Shielded: a request that is cancelled leaves the study to the others that wait for it.
+        return await use(await asyncio.shield(opening))
 
-    async def _open(self, name: str) -> _Writer:
-        """Read a study from the database; a long one takes seconds, and many may wait for it."""
+    async def _open(self, name: str) -> GroupCommitter:
+        """Read a study from the database, for all requests that wait for it."""
         try:
             study = await self.thread(Study, self._database, name)
-        except UnknownStudyError:  # its own sentence says where the database is
+        except UnknownStudyError:  # whose message says where the database is
             raise UnknownStudyError(
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
-        writer = self._writers.setdefault(name, _Writer(study, self.thread))
-        if len(self._writers) > MOST_OPEN:
-            self._writers.popitem(last=False)
-        return writer
+        committer = self._committers.setdefault(name, GroupCommitter(study, self.thread))
+        if len(self._committers) > MOST_OPEN:
+            self._committers.popitem(last=False)
+        return committer
 
     def close(self) -> None:
-        """Finish what was begun and let go of the database."""
+        """Finish what was begun and close the database."""
         self._threads.shutdown()
         self._database.close()
 
 
 async def _in_time(work: Awaitable[T]) -> T:
-    """Return what some work returns, unless that takes too long; the database may yet do it."""
+    """Return what `work` returns, or raise StoreBusyError in time; the work may still be done."""
     try:
         async with asyncio.timeout(MOST_WAITING):
             return await work
@@ -125,8 +142,8 @@ async def _in_time(work: Awaitable[T]) -> T:
         raise StoreBusyError(words, words) from None
 
 
-class _Writer:
-    """Runs the actions on one study, those that have gathered in one transaction."""
+class GroupCommitter:
+    """Runs the actions on one study: those that have gathered share a transaction."""
 
     def __init__(self, study: Study, thread: Callable[..., Any]) -> None:
         self.study = study
@@ -151,7 +168,7 @@ class _Writer:
         return await future
 
     async def view(self) -> bytes:
-        """Return the study as a page draws it; whoever waits while that is made is given the same.
+        """Return the study as a page draws it; all who wait while it is made get the same one.
 
         It is made anew only if the study has changed.
         """
@@ -172,7 +189,7 @@ class _Writer:
             began = time.perf_counter()
             try:
                 outcomes = await self._thread(self._run, [action for _, action, _ in batch])
-            except Exception as error:  # each who waits is told
+            except Exception as error:  # every request of the batch fails with it
                 outcomes = [error] * len(batch)
             self._last = len(batch), time.perf_counter() - began
             for (_, _, future), outcome in zip(batch, outcomes, strict=True):
@@ -185,7 +202,7 @@ class _Writer:
         self._task = None
 
     async def _gather(self) -> None:
-        """Let those come who came together the last time, if that is quicker than the disk."""
+        """Wait for as many requests as the last time, at most half as long as that took."""
         self._expected, seconds = self._last
         if len(self._waiting) >= self._expected:
             return

@@ -3,13 +3,13 @@
 from oddarm.store.catalog import create_study, list_studies, open_study
 from oddarm.store.info import Pull, StudyInfo
 from oddarm.store.study import Study
-from oddarm.store.transaction import Batch
+from oddarm.store.transaction import StudyTransaction
 
 __all__ = [
-    "Batch",
     "Pull",
     "Study",
     "StudyInfo",
+    "StudyTransaction",
     "create_study",
     "list_studies",
     "open_study",

@@ -14,7 +14,7 @@ from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Database, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
-from oddarm.store.live_search import Replica
+from oddarm.store.live_search import LiveSearch
 from oddarm.store.log import dumps
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
@@ -47,7 +47,7 @@ def create_study(
         options: All else that `Search` takes: epsilon, rho, delta, rewards, …
     """
     check_names(create_study, options)
-    search = Search(arms, strategy, **options)  # refuses what it refuses before a file is made
+    search = Search(arms, strategy, **options)  # a bad option is refused before a file is made
     database = open_database(url, create=True)
     try:
         return create_in(database, name, search, expired_reward=expired_reward)
@@ -57,7 +57,7 @@ def create_study(
 
 
 def open_study(url: str | Path, name: str, *, strategy: Strategy | None = None) -> Study:
-    """Return a study that is there already, at exactly the state of its last acknowledged tell.
+    """Return a study that exists, in exactly the state of its last acknowledged tell.
 
     Args:
         url: Where it lives.
@@ -101,11 +101,11 @@ def create_in(
             raise ParameterError(f"expired_reward == {expired_reward!r}, must be one reward.")
         expired_reward = float(values[0])
     clock = clock or Clock()
-    identity = secrets.randbits(62)
-    replica = Replica(identity, name, search.strategy, clock)
-    replica.begin(search, expired_reward)
+    identity, kind = secrets.randbits(62), search.strategy.name
+    live = LiveSearch(identity, name, search.strategy, clock)
+    live.begin(search, expired_reward)
     try:
-        state = dumps(replica.to_dict())
+        state = dumps(live.to_dict())
     except (TypeError, ValueError) as error:
         raise StateError(
             f"the study cannot be written as JSON ({error}): "
@@ -114,25 +114,14 @@ def create_in(
     shown = [str(arm) for arm in search.names]
     if not all(_storable(text) for text in shown):
         raise ParameterError(
-            "an arm's name has a character that is no text (NUL or half a surrogate pair): "
+            "an arm's name has a character that cannot be stored (NUL or half a surrogate pair): "
             "name arms by plain text."
         )
     with database.transaction(write=True) as connection:
         made = connection.execute(
             f"INSERT INTO oddarm_studies (id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (name) DO NOTHING",
-            (
-                identity,
-                name,
-                clock.wall(),
-                search.strategy.name,
-                search.n,
-                0,
-                0,
-                0,
-                0,
-                search.verdict,
-            ),
+            (identity, name, clock.wall(), kind, search.n, 0, 0, 0, 0, search.verdict),
         )
         if made.rowcount != 1:
             raise StudyExistsError(

@@ -1,4 +1,4 @@
-"""Time, twice: what the calendar says, and what no one can set back."""
+"""Two clocks: one that tells the date, and one that cannot be set back."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Clock:
     """The times that a study needs. Tests pass a clock of their own."""
 
     def wall(self) -> float:
-        """Return seconds since 1970, which all machines share and anyone may set."""
+        """Return seconds since 1970; all machines share this time, and it may be set."""
         return time.time()
 
     def steady(self) -> float:
-        """Return seconds that only grow, in this process."""
+        """Return seconds that only grow; they mean something in this process alone."""
         return time.monotonic()

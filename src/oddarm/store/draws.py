@@ -2,11 +2,14 @@
 
 A *draw* is one reward of one arm that a worker was asked for. The draws of an arm form a line. The
 search counts an arm's rewards in the order of its line: a reward that comes early waits until every
-draw before it was told or given up. Were it counted as it comes, what the search has seen would
+draw before it was told or given up. If it were counted as it comes, what the search has seen would
 depend on how long a reward takes, and no interval is valid for that (docs/guarantees.md).
 
 A draw is leased to the worker that asked. When the lease ends, the draw is handed out again; it
 keeps its id and its place in the line, and the first reward told for it counts.
+
+A draw is *out* until it is told or given up. A worker names it by its id, so the draws that are out
+are kept by id; the lines keep the draws that are out and those that were told and wait.
 
 Draws follow from the log of the study: a process that has read the log knows them.
 """
@@ -19,12 +22,15 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from oddarm.errors import StateError
+from oddarm.search_core import SearchCore
 from oddarm.state import damaged
 
-__all__ = ["Draw", "Draws", "Listed", "listed"]
+__all__ = ["Draw", "Draws", "Lease", "Listed", "ids_of", "listed"]
 
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
@@ -34,6 +40,21 @@ Listed: TypeAlias = list[str | tuple[int, int, int] | tuple[int, list[int]]]
 a row, or all their positions. Logs written before version 3 of the tables have their ids."""
 
 
+@dataclass(frozen=True, eq=False)
+class Lease:
+    """How long draws belong to the worker that asked for them.
+
+    Attributes:
+        expires: When the lease ends, in seconds since 1970.
+        seconds: How long the lease is.
+        due: When it ends, on the steady clock of this process.
+    """
+
+    expires: float
+    seconds: float
+    due: float
+
+
 class Draw:
     """One reward that a worker was asked for.
 
@@ -41,21 +62,19 @@ class Draw:
         id: What workers tell the reward by.
         ask: The number of its ask in the log.
         position: Its position in that ask.
-        arm: Whose reward.
-        expires: When its lease ends, in seconds since 1970.
-        lease: How long the lease is, in seconds.
-        due: When its lease ends, on the steady clock of this process.
-        reward: What was told, while it waits for a draw before it; else None.
+        arm: The index of the arm.
+        lease: Its lease, the newest if it was handed out again.
+        reward: What was told, while it waits for a draw before it; None before that.
     """
 
-    __slots__ = ("arm", "ask", "due", "expires", "id", "lease", "position", "reward")
+    __slots__ = ("arm", "ask", "id", "lease", "position", "reward")
 
     def __init__(self, tag: str, ask: int, position: int, arm: int) -> None:
         self.id = f"{tag}.{ask}.{position}"
         self.ask = ask
         self.position = position
         self.arm = arm
-        self.expires = self.lease = self.due = 0.0
+        self.lease: Lease
         self.reward: float | None = None
 
     def __lt__(self, other: Draw) -> bool:
@@ -65,43 +84,39 @@ class Draw:
 class Draws:
     """The draws of one study that are not counted yet.
 
+    The ledger of the search counts the draws in lines as pulls in flight. The draws of an arm that
+    failed have no line: what is told of them does not count.
+
     Args:
         tag: What the ids of the study's pulls begin with.
+        core: The search.
 
     Attributes:
-        outstanding: How many draws stand in lines: handed out, or told and waiting.
-        waiting: How many of them were told and wait for a draw before them.
-        dropped: The arms set aside.
+        waiting: How many draws were told and wait for a draw before them.
     """
 
-    def __init__(self, tag: str) -> None:
-        self.outstanding = 0
+    def __init__(self, tag: str, core: SearchCore) -> None:
         self.waiting = 0
         self._tag = tag
-        self._by_id: dict[str, Draw] = {}
+        self._core = core
+        self._out: dict[str, Draw] = {}
         self._lines: dict[int, deque[Draw]] = {}
-        self.dropped: set[int] = set()
         self._leases: list[tuple[float, int, list[Draw]]] = []  # a heap, by the end of the lease
         self._numbers = itertools.count()
         self._overdue: list[Draw] = []  # a heap, the oldest first
 
-    def of_arm(self, arm: int) -> int:
-        """Return how many draws of an arm are not counted yet."""
-        return len(self._lines.get(arm, ()))
-
-    def grant(self, ask: int, arms: Sequence[int]) -> list[Draw]:
+    def grant(self, ask: int, arms: Sequence[int], lease: Lease) -> list[Draw]:
         """Add the draws of an ask to the ends of their lines."""
         draws = [Draw(self._tag, ask, position, arm) for position, arm in enumerate(arms)]
-        for draw in draws:
-            self._add(draw)
+        self._add(draws, lease)
         return draws
 
-    def lease(self, draws: list[Draw], expires: float, lease: float, due: float) -> None:
-        """Lease draws, or lease them again, until `expires`."""
+    def lease(self, draws: list[Draw], lease: Lease) -> None:
+        """Lease draws, or lease them again."""
         for draw in draws:
-            draw.expires, draw.lease, draw.due = expires, lease, due
+            draw.lease = lease
         if draws:
-            heapq.heappush(self._leases, (due, next(self._numbers), draws))
+            heapq.heappush(self._leases, (lease.due, next(self._numbers), draws))
 
     def overdue(self, most: int, now: float) -> list[Draw]:
         """Return up to `most` draws whose lease has ended, the oldest first.
@@ -113,106 +128,111 @@ class Draws:
             now: The time, on the steady clock.
         """
         while self._leases and self._leases[0][0] <= now:
-            due, _, draws = heapq.heappop(self._leases)
-            for draw in draws:
-                if draw.due == due and self._is_out(draw):
+            for draw in heapq.heappop(self._leases)[2]:
+                if self._is_late(draw, now):
                     heapq.heappush(self._overdue, draw)
         found: list[Draw] = []
         while self._overdue and len(found) < most:
             draw = heapq.heappop(self._overdue)
             # Another process may have leased it again, and that lease may have ended too.
-            if draw.due <= now and self._is_out(draw) and draw not in found[-1:]:
+            if self._is_late(draw, now) and draw not in found[-1:]:
                 found.append(draw)
         return found
 
     def find(self, pulls: Iterable[str]) -> tuple[list[Draw], list[str]]:
-        """Return the draws that are still out, and the ids of the pulls that are not."""
-        out: list[Draw] = []
-        others: list[str] = []
-        for pull in pulls:
-            draw = self._by_id.get(pull) if isinstance(pull, str) else None
-            if draw is None or draw.reward is not None:
-                others.append(pull)
-            else:
-                out.append(draw)
-        return out, others
+        """Return the draws that are out, and the ids of the pulls that are not."""
+        ids = list(pulls)
+        found = list(map(self._out.get, ids))
+        if all(found):  # nearly always
+            return found, []  # type: ignore[return-value]
+        others = [pull for pull, draw in zip(ids, found, strict=True) if draw is None]
+        return [draw for draw in found if draw is not None], others
 
     def named(self, pulls: Listed) -> list[Draw]:
         """Return the draws that the log lists; all must be out."""
         try:
-            return [self._by_id[pull] for pull in self.ids(pulls)]
+            return [self._out[pull] for pull in ids_of(self._tag, pulls)]
         except KeyError as error:
             raise StateError(
                 f"the log tells of pull {error}, which was not handed out before it: "
                 "restore the database from a backup."
             ) from None
 
-    def tell(self, draw: Draw, reward: float) -> list[float]:
-        """Take the reward of a draw; return the rewards of its arm that count now, in order."""
-        if draw.arm in self.dropped:
-            del self._by_id[draw.id]
-            return []
-        draw.reward = reward
-        self.waiting += 1
-        return self._release(draw.arm)
+    def close(self, draws: list[Draw]) -> None:
+        """Note that draws are not out any more: they cannot be told or given up again."""
+        for draw in draws:
+            del self._out[draw.id]
 
-    def give_up(self, draw: Draw) -> list[float]:
-        """Take a draw out of its line; return the rewards of its arm that count now, in order."""
-        del self._by_id[draw.id]
-        if draw.arm in self.dropped:
-            return []
-        self._lines[draw.arm].remove(draw)
-        self.outstanding -= 1
-        return self._release(draw.arm)
+    def tell(self, draws: list[Draw], rewards: list[float]) -> tuple[list[int], list[float]]:
+        """Take the rewards of closed draws; return the arms and rewards that count now."""
+        arms: list[int] = []
+        counted: list[float] = []
+        for draw, reward in zip(draws, rewards, strict=True):
+            line = self._lines.get(draw.arm)
+            if line is None:  # the arm failed
+                continue
+            if line[0] is not draw:
+                draw.reward = reward
+                self.waiting += 1
+                continue
+            line.popleft()
+            arms.append(draw.arm)
+            counted.append(reward)
+            if self.waiting:
+                self._release(draw.arm, arms, counted)
+        self._core.ledger.settle(arms)
+        return arms, counted
+
+    def give_up(self, draws: list[Draw]) -> tuple[list[int], list[float]]:
+        """Take draws that are out out of their lines; return what counts now, as `tell` does."""
+        arms: list[int] = []
+        counted: list[float] = []
+        self.close(draws)
+        for draw in draws:
+            if draw.arm in self._lines:
+                self._lines[draw.arm].remove(draw)
+                self._release(draw.arm, arms, counted)
+        self._core.ledger.settle(arms + [draw.arm for draw in draws])
+        return arms, counted
 
     def drop(self, arm: int) -> None:
-        """Close the line of an arm that is set aside: what is told of it does not count."""
-        self.dropped.add(arm)
-        for draw in self._lines.pop(arm, ()):
-            self.outstanding -= 1
-            if draw.reward is not None:
-                self.waiting -= 1
-                del self._by_id[draw.id]
+        """Close the line of an arm that failed."""
+        self.waiting -= sum(draw.reward is not None for draw in self._lines.pop(arm, ()))
 
     def to_rows(self) -> list[list[Any]]:
         """Return all draws as JSON values: ask, position, arm, expires, lease, reward."""
-        return [
-            [draw.ask, draw.position, draw.arm, draw.expires, draw.lease, draw.reward]
-            for draw in self._by_id.values()
-        ]
+        draws = {draw.id: draw for line in self._lines.values() for draw in line} | self._out
+        rows = []
+        for draw in sorted(draws.values()):
+            lease = draw.lease
+            place = [draw.ask, draw.position, draw.arm]
+            rows.append([*place, lease.expires, lease.seconds, draw.reward])
+        return rows
 
-    def restore(self, rows: Any, dropped: Iterable[int], wall: float, now: float) -> None:
+    def restore(self, rows: Any, wall: float, now: float) -> None:
         """Take over what `to_rows` returned.
 
         Args:
             rows: The draws.
-            dropped: The arms that are set aside.
             wall: The time, in seconds since 1970.
             now: The time, on the steady clock.
         """
         if type(rows) is not list:
             raise damaged("draws", rows, "a list of pulls")
-        self.dropped = set(dropped)
+        known: set[str] = set()
         for row in rows:
-            _check(row)
-            ask, position, arm, expires, lease, reward = row
+            _check(row, len(self._core.tally.counts))
+            ask, position, arm, expires, seconds, reward = row
+            lease = Lease(expires, seconds, now + min(expires - wall, seconds))
             draw = Draw(self._tag, ask, position, arm)
-            self._add(draw)
-            self.lease([draw], expires, lease, now + min(expires - wall, lease))
+            if draw.id in known:
+                raise damaged("a pull of draws", draw.id, "there once")
+            known.add(draw.id)
+            self._add([draw], lease)
             if reward is not None:
                 draw.reward = reward
+                self.close([draw])
                 self.waiting += 1
-
-    def ids(self, pulls: Listed) -> list[str]:
-        """Return the ids of the pulls that the log lists, in order."""
-        found: list[str] = []
-        for item in pulls:
-            if isinstance(item, str):
-                found.append(item)
-                continue
-            positions = item[1] if len(item) == 2 else range(item[1], item[1] + item[2])
-            found += [f"{self._tag}.{item[0]}.{position}" for position in positions]
-        return found
 
     def place(self, pull: object) -> tuple[int, int] | None:
         """Return the ask and the position in a pull's id; None if the study gave no such id."""
@@ -221,36 +241,37 @@ class Draws:
             return None
         return int(match[2]), int(match[3])
 
-    def _add(self, draw: Draw) -> None:
-        if draw.id in self._by_id:
-            raise damaged("a pull of draws", draw.id, "there once")
-        self._by_id[draw.id] = draw
-        if draw.arm not in self.dropped:
-            self._lines.setdefault(draw.arm, deque()).append(draw)
-            self.outstanding += 1
+    def _add(self, draws: list[Draw], lease: Lease) -> None:
+        """Add draws that are out to the ends of their lines."""
+        failed = self._core.failed
+        for draw in draws:
+            self._out[draw.id] = draw
+            if draw.arm not in failed:
+                self._lines.setdefault(draw.arm, deque()).append(draw)
+        self._core.ledger.send([draw.arm for draw in draws if draw.arm not in failed])
+        self.lease(draws, lease)
 
-    def _is_out(self, draw: Draw) -> bool:
-        """Return whether a draw was not told, and still matters."""
-        return draw.reward is None and draw.id in self._by_id and draw.arm not in self.dropped
+    def _is_late(self, draw: Draw, now: float) -> bool:
+        """Return whether a draw is out and still matters, and its newest lease has ended."""
+        return draw.lease.due <= now and draw.id in self._out and draw.arm in self._lines
 
-    def _release(self, arm: int) -> list[float]:
-        """Take the told draws at the head of a line out of it; return their rewards."""
+    def _release(self, arm: int, arms: list[int], counted: list[float]) -> None:
+        """Take the draws at the head of a line that were told out of it, and append them."""
         line = self._lines[arm]
-        counted: list[float] = []
         while line and (reward := line[0].reward) is not None:
-            del self._by_id[line.popleft().id]
+            line.popleft()
+            self.waiting -= 1
+            arms.append(arm)
             counted.append(reward)
-        self.outstanding -= len(counted)
-        self.waiting -= len(counted)
-        return counted
 
 
-def _check(row: Any) -> None:
-    """Raise StateError if a saved draw is not what `to_rows` returns."""
+def _check(row: Any, n: int) -> None:
+    """Raise StateError if a saved draw is not what `to_rows` returns for a search of n arms."""
     fits = (
         isinstance(row, list)
         and len(row) == 6
         and all(type(number) is int and 0 <= number < 2**62 for number in row[:3])
+        and row[2] < n
         and all(type(time) in (int, float) and math.isfinite(time) for time in row[3:5])
         and (row[5] is None or (type(row[5]) in (int, float) and math.isfinite(row[5])))
     )
@@ -261,8 +282,21 @@ def _check(row: Any) -> None:
 def listed(draws: list[Draw]) -> Listed:
     """Return draws as the log lists their pulls."""
     found: Listed = []
-    for ask, some in itertools.groupby(draws, lambda draw: draw.ask):
+    for ask, some in itertools.groupby(draws, attrgetter("ask")):
         positions = [draw.position for draw in some]
-        row = range(positions[0], positions[0] + len(positions))
-        found.append((ask, row[0], len(row)) if positions == [*row] else (ask, positions))
+        first, count = positions[0], len(positions)
+        in_a_row = positions == list(range(first, first + count))
+        found.append((ask, first, count) if in_a_row else (ask, positions))
+    return found
+
+
+def ids_of(tag: str, pulls: Listed) -> list[str]:
+    """Return the ids of the pulls that the log lists, in order."""
+    found: list[str] = []
+    for item in pulls:
+        if isinstance(item, str):
+            found.append(item)
+            continue
+        positions = item[1] if len(item) == 2 else range(item[1], item[1] + item[2])
+        found += [f"{tag}.{item[0]}.{position}" for position in positions]
     return found

@@ -1,4 +1,4 @@
-"""What workers and lists are given of a study."""
+"""The records of a study that workers and lists of studies are given."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Status = Literal["running", "paused", "done"]
 
 @dataclass(frozen=True)
 class Pull:
-    """A pull to be made by whoever asked.
+    """A pull for the worker that asked to make.
 
     Attributes:
         id: What to tell the reward by.
         arm: The arm to pull.
-        expires: When the pull may be handed to somebody else, in seconds since 1970. The first
+        expires: When the pull may be handed to another worker, in seconds since 1970. The first
             reward that is told for it counts.
     """
 
@@ -42,9 +42,8 @@ class StudyInfo:
         pulls: Rewards counted.
         waiting: Rewards told that wait until an earlier pull of their arm is told.
         revision: How many events there were: asks, batches of tells, arms set aside, ….
-
         created: When it was made, in seconds since 1970.
-        updated: When the last of these came; `created` before that.
+        updated: When the last event came; `created` before that.
     """
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oddarm.search import Search
+from oddarm.search_core import SearchCore
 from oddarm.store.database.base import Connection
 from oddarm.store.log import arms_of, loads, tell_all
 
@@ -16,7 +16,7 @@ __all__ = ["read_legacy"]
 
 
 def read_legacy(
-    connection: Connection, study: int, search: Search, at: int, revision: int
+    connection: Connection, study: int, core: SearchCore, at: int, revision: int
 ) -> tuple[list[list[Any]], int]:
     """Bring a search from a snapshot at event `at` to event `revision`.
 
@@ -31,12 +31,12 @@ def read_legacy(
     for kind, text in events.fetchall():
         body = loads(text)
         if kind == "ask" and body["limit"] != 0:
-            search.ask(body["limit"])
+            core.ask(body["limit"])
         elif kind == "aside":
-            search.set_aside(search.names[body["arm"]], body["reason"])
+            core.set_aside(body["arm"], body["reason"])
         elif kind == "tell":
-            arms = [arm for told in body for arm in arms_of(told)]
-            tell_all(search, arms, [reward for _, rewards, _ in body for reward in rewards])
+            arms = [arm for tell in body for arm in arms_of(tell)]
+            tell_all(core, arms, [reward for _, rewards, _ in body for reward in rewards])
     leases = connection.execute(
         "SELECT l.seq, l.expires, l.waiting, l.lost, e.at FROM oddarm_leases l "
         "JOIN oddarm_events e ON e.study = l.study AND e.seq = l.seq "

@@ -1,28 +1,31 @@
 """The search of a study in memory, at some point of the log of its events.
 
 The log holds every ask, every batch of tells, every pull that expired or was given up and every arm
-set aside, in order. The search and the pulls that are out are functions of these, so a snapshot and
-the log after it give both, in every process.
+set aside, in order. The search and its draws follow from these events: a snapshot and the log after
+it give both, in every process.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from oddarm._version import __version__
 from oddarm.errors import StateError, UnknownStudyError
 from oddarm.search import Search
+from oddarm.search_core import SearchCore
 from oddarm.state import OrNone, Real, Whole, mapping, parse
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, reading
-from oddarm.store.draws import Draws
+from oddarm.store.draws import Draw, Draws, Lease
 from oddarm.store.legacy import read_legacy
-from oddarm.store.log import arms_of, dumps, loads, tell_all
+from oddarm.store.log import dumps, loads, tell_all
 from oddarm.strategies import Strategy
 
-__all__ = ["Replica"]
+__all__ = ["LiveSearch"]
 
 LOG = logging.getLogger("oddarm.store")
 
@@ -32,11 +35,11 @@ FORMAT_VERSION = 1
 SNAPSHOT_AFTER = 1000
 """Events between two snapshots, if they are quick to replay."""
 SNAPSHOT_SECONDS = 0.5
-"""Seconds of work between two snapshots: to plan for thousands of arms takes a while."""
+"""Seconds of work between two snapshots: a plan for thousands of arms takes a while."""
 
 
-class Replica:
-    """A copy of the search and of the pulls that are out, brought up to date before each use.
+class LiveSearch:
+    """A copy of the search and of its draws, brought up to date before each use.
 
     Args:
         study: The study's number in the database.
@@ -45,9 +48,8 @@ class Replica:
         clock: Tells the time.
 
     Attributes:
+        tag: What the ids of the study's pulls begin with.
         revision: How many events it has seen.
-        index: The position of each arm, by name.
-        draws: The pulls that were handed out and are not counted yet.
         expired_reward: What a pull counts as when its lease ends; None if it is handed out again.
         again: How many pulls were handed out again.
         given_up: How many pulls were given up.
@@ -59,20 +61,19 @@ class Replica:
         self.name = name
         self.clock = clock
         self.revision = 0
-        self.index: dict[Any, int] = {}
+        self.tag = f"{study & 0xFFFFFF:06x}"
         self._strategy = strategy
         self._search: Search | None = None
-        self._due = False  # whether a snapshot is, however short the log after the last one
-        self._done = (
-            False  # whether the last snapshot, or one that is due, is of a search at its end
-        )
+        self._snapshot_due = False  # even if the log after the last snapshot is short
+        self._snapshot_done = False  # whether it is, or will be, of a search that is done
         self._events = 0  # since the last snapshot
         self._seconds = 0.0  # that the search took for them
-        self._forget()
 
-    def _forget(self) -> None:
-        self.draws = Draws(f"{self.study & 0xFFFFFF:06x}")
-        self.expired_reward: float | None = None
+    def begin(self, search: Search, expired_reward: float | None) -> None:
+        """Take over a search, without draws."""
+        self._search = search
+        self.draws = Draws(self.tag, search.core)
+        self.expired_reward = expired_reward
         self.again = 0
         self.given_up = 0
         self.expired = 0
@@ -85,32 +86,31 @@ class Replica:
         return self._search
 
     @property
-    def known(self) -> bool:
-        """Whether there is a search in memory."""
-        return self._search is not None
+    def core(self) -> SearchCore:
+        """The same search by index."""
+        return self.search.core
 
     @property
     def supposes(self) -> list[str]:
-        """What became of the pulls that were not told in time, and what the promise supposes."""
+        """What became of pulls that were not told in time, and what the promise then supposes."""
         found = []
         if self.again:
-            late = "1 pull was" if self.again == 1 else f"{self.again:,} pulls were"
             found.append(
-                f"{late} not told in time and drawn again; that supposes that being late does not "
-                "depend on the reward."
+                f"{_pulls_were(self.again)} not told in time and drawn again; that supposes that "
+                "being late does not depend on the reward."
             )
         if self.expired:
-            late = "1 pull was" if self.expired == 1 else f"{self.expired:,} pulls were"
+            late = _pulls_were(self.expired)
             found.append(f"{late} not told in time and counted as {self.expired_reward:g}.")
         if self.given_up:
-            lost = "1 pull was" if self.given_up == 1 else f"{self.given_up:,} pulls were"
             found.append(
-                f"{lost} given up; that supposes that losing a pull does not depend on the reward."
+                f"{_pulls_were(self.given_up)} given up; that supposes that losing a pull does not "
+                "depend on the reward."
             )
         return found
 
     def undo(self) -> None:
-        """Take note that a transaction was rolled back: all is read anew."""
+        """Forget the search after a transaction was rolled back: it is read anew."""
         self._search = None
 
     def pulls_of(self, connection: Connection, ask: int) -> int:
@@ -150,7 +150,7 @@ class Replica:
         return paused
 
     def append(self, connection: Connection, kind: str, body: Any, now: float) -> int:
-        """Write an event to the log, which `apply` then carries out; return its number."""
+        """Write an event to the log, which the caller then carries out; return its number."""
         self.revision += 1
         connection.execute(
             "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
@@ -168,88 +168,96 @@ class Replica:
         return not any(empty is not None and limit <= empty for empty in self._empty)
 
     def ask(self, limit: int | None) -> list[int]:
-        """Ask the search; return the arms that the budget and finite pools leave room for."""
-        began = time.perf_counter()
-        search = self.search
-        arms: list[int] = search.ask_indices(limit).tolist()
-        if search.max_pulls is not None:
-            room = max(search.max_pulls - search.pulls - self.draws.outstanding, 0)
-            search.give_back([search.names[arm] for arm in arms[room:]])
-            arms = arms[:room]
-        pools = search.tally.pools
-        if pools is not None:
-            left: dict[int, int] = {}
-            taken = []
-            for arm in arms:
-                if arm not in left:
-                    left[arm] = int(pools[arm] - search.tally.counts[arm]) - self.draws.of_arm(arm)
-                left[arm] -= 1
-                if left[arm] >= 0:
-                    taken.append(arm)
-            arms = taken
+        """Ask the search; return the arms of new pulls."""
+        with self._timing():
+            arms = self.core.ask(limit)
         if arms:
             self._empty.clear()
         else:
             self._empty.add(limit)
-        self._note(began)
         return arms
 
-    def grant(self, ask: int, body: Any) -> list[str]:
-        """Hand out the pulls of an ask as its event says; return their ids.
+    def grant(self, ask: int, body: Any, again: list[Draw]) -> list[Draw]:
+        """Hand out the pulls of an ask as its event says.
 
-        The body has the limit that the search was asked for (0: it was not asked), the arms of the
-        new pulls, the pulls that are handed out again, and when and for how long they are leased.
+        Args:
+            ask: The number of the event.
+            body: The limit that the search was asked for (0: it was not asked), the arms of the
+                new pulls, the pulls that are handed out again, and when and for how long they are
+                leased.
+            again: The draws that are handed out again.
         """
-        again, lease, expires = body.get("again", []), body["lease"], body["expires"]
-        out = [*self.draws.named(again), *self.draws.grant(ask, body["arms"])]
-        left = min(expires - self.clock.wall(), lease)
-        self.draws.lease(out, expires, lease, self.clock.steady() + left)
-        self.again += len(out) - len(body["arms"])
-        return [draw.id for draw in out]
+        expires, seconds = body["expires"], body["lease"]
+        left = min(expires - self.clock.wall(), seconds)
+        lease = Lease(expires, seconds, self.clock.steady() + left)
+        self.draws.lease(again, lease)
+        self.again += len(again)
+        return [*again, *self.draws.grant(ask, body["arms"], lease)]
 
-    def apply(self, kind: str, body: Any) -> None:
-        """Carry out an event other than an ask.
+    def tell(
+        self, draws: list[Draw], rewards: list[float], data: Sequence[tuple[int, list[float]]] = ()
+    ) -> None:
+        """Take the rewards of closed draws, and rewards that were not asked for, by arm.
 
-        The body of a batch of tells, or of pulls that expired and count as `expired_reward`, is a
-        list of `Told`. Pulls given up are listed. An arm set aside has its reason.
+        Those that were not asked for count at once, before those of draws.
         """
+        with self._timing():
+            self._empty.clear()
+            arms = [arm for arm, own in data for _ in own]
+            values = [reward for _, own in data for reward in own]
+            counted_arms, counted = self.draws.tell(draws, rewards)
+            tell_all(self.core, arms + counted_arms, values + counted)
+
+    def give_up(self, draws: list[Draw]) -> None:
+        """Take note that draws that are out are lost."""
+        with self._timing():
+            self._empty.clear()
+            if not self.core.done:
+                self.given_up += sum(draw.arm not in self.core.failed for draw in draws)
+            arms, rewards = self.draws.give_up(draws)
+            self.core.give_back([draw.arm for draw in draws])
+            tell_all(self.core, arms, rewards)
+
+    def set_aside(self, arm: int, reason: str) -> None:
+        """Go on without an arm."""
+        with self._timing():
+            self._empty.clear()
+            self.core.set_aside(arm, reason)
+            self.draws.drop(arm)
+
+    @contextmanager
+    def _timing(self) -> Iterator[None]:
+        """Note an event, and the time that the search takes for it."""
         began = time.perf_counter()
-        search, draws = self.search, self.draws
-        self._empty.clear()
-        if kind == "aside":
-            search.set_aside(search.names[body["arm"]], body["reason"])
-            draws.drop(body["arm"])
-            self._note(began)
-            return
-        arms: list[int] = []
-        rewards: list[float] = []
-        if kind == "give-up":
-            lost = draws.named(body["pulls"])
-            if not search.done:
-                self.given_up += sum(draw.arm not in draws.dropped for draw in lost)
-            for draw in lost:
-                counted = draws.give_up(draw)
-                arms += [draw.arm] * len(counted)
-                rewards += counted
-            search.give_back([search.names[draw.arm] for draw in lost])
-        else:
-            if kind == "expired":
-                self.expired += sum(len(rewards) for _, rewards, _ in body)
-            for told in body:
-                if isinstance(told[2], str):  # told without a pull: data, which counts at once
-                    arms += arms_of(told)
-                    rewards += told[1]
-                    continue
-                for draw, reward in zip(draws.named(told[2]), told[1], strict=True):
-                    counted = draws.tell(draw, reward)
-                    arms += [draw.arm] * len(counted)
-                    rewards += counted
-        tell_all(search, arms, rewards)
-        self._note(began)
-
-    def _note(self, began: float) -> None:
+        yield
         self._events += 1
         self._seconds += time.perf_counter() - began
+
+    def _apply(self, seq: int, kind: str, body: Any) -> bool:
+        """Carry out an event of the log; return whether the search asks for the arms in it."""
+        if kind == "aside":
+            self.set_aside(body["arm"], body["reason"])
+        elif kind == "give-up":
+            self.give_up(self.draws.named(body["pulls"]))
+        elif kind == "ask":
+            alike: bool = body["limit"] == 0 or self.ask(body["limit"]) == body["arms"]
+            self.grant(seq, body, self.draws.named(body.get("again", [])))
+            return alike
+        else:  # rewards told, or counted for pulls that expired
+            draws: list[Draw] = []
+            rewards: list[float] = []
+            data = []
+            for arms, values, pulls in body:
+                if isinstance(pulls, str):
+                    data.append((arms, values))
+                else:
+                    draws += self.draws.named(pulls)
+                    rewards += values
+            self.draws.close(draws)
+            if kind == "expired":
+                self.expired += len(rewards)
+            self.tell(draws, rewards, data)
+        return True
 
     def save(self, connection: Connection) -> None:
         """Write how far the study is, with a snapshot if the last one is long ago."""
@@ -259,19 +267,15 @@ class Replica:
             "WHERE id = ?",
             (self.revision, search.pulls, self.draws.waiting, search.verdict, self.study),
         )
-        if search.done and not self._done:  # others must come to the same verdict
-            self._done = self._due = True
-        if self._due or self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS:
+        if search.done and not self._snapshot_done:  # others must come to the same verdict
+            self._snapshot_done = self._snapshot_due = True
+        long_ago = self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS
+        if self._snapshot_due or long_ago:
             connection.execute(
                 "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
                 (self.revision, dumps(self.to_dict()), self.study),
             )
-            self._events, self._seconds, self._due = 0, 0.0, False
-
-    def begin(self, search: Search, expired_reward: float | None) -> None:
-        """Take over the search of a new study."""
-        self._search = search
-        self.expired_reward = expired_reward
+            self._events, self._seconds, self._snapshot_due = 0, 0.0, False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole state as JSON values."""
@@ -289,43 +293,36 @@ class Replica:
 
     def _restore(self, connection: Connection, revision: int) -> None:
         """Read the snapshot."""
-        self._forget()
         rows: Any  # which `Draws.restore` checks
         at, text = connection.execute(
             "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
         ).fetchone()
         state = mapping(parse(text), "state")
-        if state.get("format") != FORMAT:
-            self._search = Search.from_dict(state, strategy=self._strategy)
-            rows, self.again = read_legacy(connection, self.study, self._search, int(at), revision)
+        legacy = state.get("format") != FORMAT
+        if not legacy:
+            Whole(FORMAT_VERSION, FORMAT_VERSION).decode(state.get("version"), "version")
+        saved = state if legacy else mapping(state.get("search"), "search")
+        search = Search.from_dict(saved, strategy=self._strategy)
+        self.begin(search, None)
+        if legacy:
+            rows, self.again = read_legacy(connection, self.study, self.core, int(at), revision)
             at, state = revision, {}
         else:
-            Whole(FORMAT_VERSION, FORMAT_VERSION).decode(state.get("version"), "version")
-            self._search = Search.from_dict(
-                mapping(state.get("search"), "search"), strategy=self._strategy
-            )
             rows = state.get("draws")
             self.again = Whole().decode(state.get("again"), "again")
             self.given_up = Whole().decode(state.get("given_up"), "given_up")
             self.expired = Whole().decode(state.get("expired"), "expired")
-            ends = self._search.rewards.low, self._search.rewards.high
+            ends = search.rewards.low, search.rewards.high
             self.expired_reward = OrNone(Real(*ends)).decode(
                 state.get("expired_reward"), "expired_reward"
             )
             if self.expired_reward is not None:
-                self._search.rewards.check(self.expired_reward)
+                search.rewards.check(self.expired_reward)
         self.revision, self._events, self._seconds = int(at), 0, 0.0
-        self._due = state.get("oddarm") != __version__
-        self._done = self._search.done
-        self.index = {name: i for i, name in enumerate(self._search.names)}
-        aside = [self.index[name] for name in self._search.errors]
-        self.draws.restore(rows, aside, self.clock.wall(), self.clock.steady())
-        if any(row[2] >= self._search.n for row in rows):
-            raise StateError(
-                f"study {self.name!r} has pulls of an arm that it does not have: "
-                "restore the database from a backup."
-            )
-        self._search.rewards.check([row[5] for row in rows if row[5] is not None])
+        self._snapshot_due = state.get("oddarm") != __version__
+        self._snapshot_done = search.done
+        self.draws.restore(rows, self.clock.wall(), self.clock.steady())
+        search.rewards.check([row[5] for row in rows if row[5] is not None])
 
     def _replay(self, connection: Connection, revision: int) -> None:
         """Apply the events up to `revision`, from where we are or from the snapshot."""
@@ -346,13 +343,8 @@ class Replica:
                     f"study {self.name!r} has no event {self.revision + 1} in its log: "
                     "restore the database from a backup."
                 )
-            body = loads(text)
-            if kind != "ask":
-                self.apply(kind, body)
-            else:
-                if body["limit"] != 0 and self.ask(body["limit"]) != body["arms"]:
-                    differs = differs or int(seq)
-                self.grant(int(seq), body)
+            if not self._apply(int(seq), kind, loads(text)):
+                differs = differs or int(seq)
             self.revision = int(seq)
         if differs is not None:
             self._start_over(differs)
@@ -360,9 +352,9 @@ class Replica:
     def _start_over(self, seq: int) -> None:
         """Go on after a replay that asked for other arms than the log says.
 
-        Another version of oddarm, or the arithmetic of another processor, plans otherwise. What
-        was told stands, and the promise holds for any choice of arms, so the run starts over on
-        the rewards told so far, and a snapshot is taken with the next write.
+        Another version of oddarm, or the arithmetic of another processor, may plan differently.
+        What was told stands, and the promise holds for any choice of arms, so the run starts over
+        on the rewards told so far, and a snapshot is taken with the next write.
         """
         LOG.warning(
             "study %r: event %d asked for other arms than oddarm %s asks for on this machine; "
@@ -372,9 +364,9 @@ class Replica:
             __version__,
         )
         if not self.search.done:
-            self.search.start_over()
+            self.core.start_over()
         self._empty.clear()
-        self._due = True
+        self._snapshot_due = True
 
     def _check(self, pulls: int, verdict: str) -> None:
         """Refuse a log that does not lead to what the study says of itself."""
@@ -390,3 +382,7 @@ class Replica:
                 f"{__version__} on this machine comes to {search.verdict!r}: open it with the "
                 "version, and on the kind of machine, that it ran on."
             )
+
+
+def _pulls_were(count: int) -> str:
+    return "1 pull was" if count == 1 else f"{count:,} pulls were"

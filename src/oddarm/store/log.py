@@ -7,28 +7,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from oddarm.search import Search
+from oddarm.search_core import SearchCore
 from oddarm.store.database.base import reading
 from oddarm.store.draws import Listed
 
-__all__ = ["Told", "arms_of", "dumps", "loads", "tell_all"]
+__all__ = ["LoggedTell", "arms_of", "dumps", "loads", "tell_all"]
 
-Told: TypeAlias = tuple[int | list[int], list[float], str | Listed]
+LoggedTell: TypeAlias = tuple[int | list[int], list[float], str | Listed]
 """Rewards: their arms, or the one arm of all; and their pulls, or the one key of all."""
 
 
-def arms_of(told: Told) -> list[int]:
+def arms_of(tell: LoggedTell) -> list[int]:
     """Return the arm of each reward."""
-    arms, rewards, _ = told
+    arms, rewards, _ = tell
     return [arms] * len(rewards) if isinstance(arms, int) else arms
 
 
-def tell_all(search: Search, arms: list[int], rewards: list[float]) -> None:
+def tell_all(core: SearchCore, arms: list[int], rewards: list[float]) -> None:
     """Tell a search the rewards of arms, together."""
+    values = np.array(rewards, dtype=np.float64)
     if len(arms) == 1:
-        search.tell(search.names[arms[0]], rewards[0])
-    elif arms:
-        search.tell_checked(np.array(arms, dtype=np.intp), np.array(rewards, dtype=float))
+        core.tell(arms[0], values)
+    else:
+        core.tell_many(np.array(arms, dtype=np.intp), values)
 
 
 _COMPACT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))

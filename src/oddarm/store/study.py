@@ -8,7 +8,7 @@ import io
 import itertools
 import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -21,10 +21,11 @@ from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
+from oddarm.store.draws import ids_of
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.live_search import Replica
+from oddarm.store.live_search import LiveSearch
 from oddarm.store.log import arms_of, loads
-from oddarm.store.transaction import LEASE_SECONDS, Batch
+from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
 from oddarm.strategies import Strategy
 
 __all__ = ["Study"]
@@ -78,22 +79,23 @@ class Study:
                     f"study {name!r} is not in {database.url}: create it, or list what is there."
                 )
             self._id = int(row[0])
-            self._replica = Replica(self._id, name, strategy, clock or Clock())
-            self._replica.catch_up(connection)
+            self._live = LiveSearch(self._id, name, strategy, clock or Clock())
+            self._live.catch_up(connection)
+        self._names = self._live.search.names  # which never change
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
-        """Return pulls to be made; each is yours until it expires.
+        """Return pulls for the caller to make; until they expire, no other worker gets them.
 
-        Pulls that others let expire are handed out again first, under the same id, unless the
+        Pulls that have expired are handed out again first, under the same id, unless the
         study has an `expired_reward`.
 
         Args:
             limit: The most pulls to return; None for one natural round of the strategy.
-            lease_seconds: How long nobody else is given them.
+            lease_seconds: How long until the pulls expire.
 
         Returns:
-            Pulls; empty when the study is done or paused, or when all that its budget or its
-            finite pools allow is on its way.
+            Pulls; empty when the study is done or paused, or when its budget or its finite pools
+            allow no more beside those in flight.
         """
         with self.batch() as batch:
             return batch.ask(limit, lease_seconds=lease_seconds)
@@ -127,8 +129,8 @@ class Study:
             rewards: One reward or several.
             key: A name of your own for these rewards; told again under it, they change nothing.
 
-        They count at once. Report what you have, not what you like: which rewards are reported
-        must not depend on their values.
+        They count at once. Report all that you have: which rewards are reported must not depend
+        on their values.
 
         Returns:
             Whether they were new.
@@ -155,7 +157,7 @@ class Study:
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
 
-        Its pulls on their way may still be told; that changes nothing.
+        Its pulls in flight may still be told; that changes nothing.
 
         Args:
             arm: The arm.
@@ -171,27 +173,27 @@ class Study:
             return batch.set_aside(arm, reason)
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
-        """Give a `Batch`, with which many asks and tells are one transaction.
+    def batch(self) -> Iterator[StudyTransaction]:
+        """Give a `StudyTransaction`, with which many asks and tells are one transaction.
 
-        What its methods refuse leaves no trace; any other error undoes the whole batch.
+        What its methods refuse leaves no trace; any other error undoes the whole transaction.
         """
         with self._alone():
             batch = None
             try:
                 with self._database.transaction(write=True) as connection:
-                    paused = self._replica.catch_up(connection, self._database.row_lock)
-                    batch = Batch(self._replica, connection, paused)
+                    paused = self._live.catch_up(connection, self._database.row_lock)
+                    batch = StudyTransaction(self._live, connection, paused)
                     yield batch
                     batch.finish()
             except BaseException:
                 if batch is None or batch.advanced:
-                    self._replica.undo()
+                    self._live.undo()
                 raise
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads out; refuse what a batch of this thread would be confused by."""
+        """Keep other threads out, and refuse to use the study inside its own transaction."""
         with self._lock:
             if self._in_batch:
                 raise ParameterError(
@@ -205,12 +207,13 @@ class Study:
                 self._in_batch = False
 
     def search(self) -> Search:
-        """Return a copy of the search as it is now, which is yours to change."""
+        """Return a copy of the search as it is now, which the caller may change."""
         with self._alone():
             with self._database.transaction() as connection:
-                self._replica.catch_up(connection)
-            search = copy.deepcopy(self._replica.search)
-            search.supposes = self._replica.supposes
+                self._live.catch_up(connection)
+            search = copy.deepcopy(self._live.search)
+            search.core.ledger.settle_all()  # the copy is told of its own pulls
+            search.supposes = self._live.supposes
             return search
 
     def result(self) -> Result:
@@ -224,7 +227,7 @@ class Study:
                 f"SELECT {SHOWN} FROM oddarm_studies WHERE id = ?", (self._id,)
             ).fetchone()
         if row is None:
-            raise self._replica.gone()
+            raise self._live.gone()
         return study_info(row)
 
     @property
@@ -233,7 +236,7 @@ class Study:
         return self.info().status == "done"
 
     def pause(self) -> None:
-        """Hand out no more pulls; rewards of those on their way are taken."""
+        """Hand out no more pulls; the rewards of those in flight are taken."""
         self._set_paused(1)
 
     def resume(self) -> None:
@@ -246,12 +249,12 @@ class Study:
                 "UPDATE oddarm_studies SET paused = ? WHERE id = ?", (paused, self._id)
             )
             if changed.rowcount == 0:
-                raise self._replica.gone()
+                raise self._live.gone()
 
     def delete(self) -> None:
         """Delete the study with all its rewards, for good."""
         with self._database.transaction(write=True) as connection:
-            # Held first, so that nobody writes what would be left behind.
+            # Locked first, so that no other process writes rows that would be left behind.
             self._check_there(connection, self._database.row_lock)
             for table in ("events", "snapshots", "leases", "keys", "arms"):
                 connection.execute(f"DELETE FROM oddarm_{table} WHERE study = ?", (self._id,))
@@ -263,7 +266,7 @@ class Study:
             "SELECT 1 FROM oddarm_studies WHERE id = ?" + lock, (self._id,)
         ).fetchone()
         if row is None:
-            raise self._replica.gone()
+            raise self._live.gone()
 
     def export(self, format: Literal["jsonl", "csv"] = "jsonl") -> Iterator[str]:  # noqa: A002
         """Yield every reward as a line of text, in the order in which they were told.
@@ -277,7 +280,7 @@ class Study:
             format: "jsonl" for one JSON object a line, or "csv".
 
         Raises:
-            UnknownStudyError: The study was deleted, be it while lines are read.
+            UnknownStudyError: The study was deleted, before the call or while lines are read.
         """
         if format not in ("jsonl", "csv"):
             raise ParameterError(f"format == {format!r}, must be 'jsonl' or 'csv'.")
@@ -286,8 +289,8 @@ class Study:
         return _lines(self.tells(), format)
 
     def tells(self, page: int = 200) -> Iterator[dict[str, Any]]:
-        """Yield every reward, as `export` describes; long logs are read `page` batches a time."""
-        names, draws = self._names, self._replica.draws
+        """Yield every reward, as `export` describes; a long log is read `page` events at a time."""
+        names, tag = self._names, self._live.tag
         last = 0
         while True:
             with self._database.transaction() as connection:
@@ -298,11 +301,11 @@ class Study:
                     (self._id, last, page),
                 ).fetchall()
             for seq, at, text in rows:
-                for told in loads(text):
-                    _, rewards, pulls = told
+                for logged in loads(text):
+                    _, rewards, pulls = logged
                     one_key = isinstance(pulls, str)
-                    each = [pulls] * len(rewards) if one_key else draws.ids(pulls)
-                    for arm, pull, reward in zip(arms_of(told), each, rewards, strict=True):
+                    each = [pulls] * len(rewards) if one_key else ids_of(tag, pulls)
+                    for arm, pull, reward in zip(arms_of(logged), each, rewards, strict=True):
                         yield {
                             "seq": seq,
                             "at": at,
@@ -315,7 +318,7 @@ class Study:
                 return
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -331,15 +334,6 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._database.url}>"
-
-    @property
-    def _names(self) -> Sequence[Any]:
-        """The names of the arms, which never change."""
-        with self._lock:
-            if not self._replica.known:
-                with self._database.transaction() as connection:
-                    self._replica.catch_up(connection)
-            return self._replica.search.names
 
 
 def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002

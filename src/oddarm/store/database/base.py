@@ -51,7 +51,7 @@ class Connection(Protocol):
         """Run a statement for each row of parameters."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
 
 
 class Database(ABC):

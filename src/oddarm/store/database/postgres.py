@@ -58,7 +58,7 @@ class _PostgresConnection:
         self._cursor.executemany(sql.replace("?", "%s").encode(), parameters)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
         self._connection.close()
 
 

@@ -105,14 +105,14 @@ class SQLiteDatabase(Database):
     def acknowledge(self) -> None:
         """Check that what was committed is in the files that are there."""
         self._check_files()
-        if os.fstat(self._log.fileno()).st_size:
-            self._log.seek(0)
-            if self._log.read(4) not in LOG_BEGINS:
-                raise self.error(
-                    StoreDamagedError,
-                    "has lost the content of its log (-wal) while in use",
-                    "stop what uses it, and restore it from a backup if rewards are missing",
-                )
+        self._log.seek(0)
+        begins = self._log.read(4)
+        if begins and begins not in LOG_BEGINS:
+            raise self.error(
+                StoreDamagedError,
+                "has lost the content of its log (-wal) while in use",
+                "stop what uses it, and restore it from a backup if rewards are missing",
+            )
 
     @contextmanager
     def errors(self) -> Iterator[None]:

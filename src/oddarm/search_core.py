@@ -1,0 +1,219 @@
+"""A search by index, without names: what the runner and studies drive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from oddarm._checks import whole_number
+from oddarm._typing import Floats, Indices
+from oddarm.errors import ParameterError
+from oddarm.ledger import Ledger
+from oddarm.state import Arms, Kind, Word, damaged
+from oddarm.strategies import Run, Setting, Strategy, Verdict
+from oddarm.tally import Tally
+
+__all__ = ["SearchCore"]
+
+MOST_ASKED = 10**7
+"""The most arms that one ask returns: more do not fit the memory of one machine."""
+
+
+class SearchCore:
+    """Asks, tells and failed arms of one search; an arm is its index, from 0 to n - 1.
+
+    When arms have failed, the run numbers the others anew. `live` has their indices.
+
+    Args:
+        strategy: Makes the run.
+        setting: What the run may know, with all arms.
+        max_pulls: The budget; None for no limit.
+
+    Attributes:
+        tally: The rewards of all arms.
+        ledger: Which pulls may still be asked for.
+        failed: The arms set aside, and why.
+        live: The indices of the other arms; None if no arm has failed.
+        run: The run of the strategy.
+    """
+
+    def __init__(self, strategy: Strategy, setting: Setting, max_pulls: int | None) -> None:
+        self.tally: Tally = setting.tally
+        self.ledger = Ledger(setting.tally, max_pulls)
+        self._strategy = strategy
+        self._setting = setting
+        self._start({})
+
+    @property
+    def verdict(self) -> Verdict:
+        """Why the search ended, or "running"."""
+        if self.run.verdict == "running" and self.ledger.unspent == 0:
+            return "budget"
+        return self.run.verdict
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return self.verdict != "running"
+
+    def ask(self, limit: int | None) -> list[int]:
+        """Return the arms to pull next, as `Search.ask` describes."""
+        arms = self._ask(limit, self.run.ask)
+        return arms if type(arms) is list else list(map(int, arms))
+
+    def ask_indices(self, limit: int | None) -> Indices:
+        """Return the same as an array; quicker for many arms."""
+        return np.asarray(self._ask(limit, self.run.ask_indices), dtype=np.intp)
+
+    def _ask(self, limit: int | None, ask: Callable[[int | None], Any]) -> Any:
+        """Return what was given back, else what the run asks for, as far as the ledger allows."""
+        most = None if limit is None else min(whole_number("limit", limit, 1), MOST_ASKED)
+        ledger = self.ledger
+        if self.run.verdict != "running" or ledger.room == 0:
+            return []
+        if ledger.given_back:
+            return ledger.admit(ledger.take_back(most))
+        unspent = ledger.unspent
+        arms = ask(most if most is None or unspent is None else min(most, unspent))
+        return ledger.admit(arms if self.live is None else self.live[np.asarray(arms, np.intp)])
+
+    def tell(self, arm: int, rewards: Floats) -> None:
+        """Count checked rewards of one arm; those of an arm that failed are ignored."""
+        if len(rewards) == 0 or arm in self.failed:
+            return
+        decided = self.done
+        self.tally.add(arm, rewards)
+        place = arm
+        if self.live is not None:
+            place = int(np.searchsorted(self.live, arm))
+            self.run.tally.add(place, rewards)
+        if not decided:
+            self.run.update(place)
+
+    def tell_many(self, arms: Indices, rewards: Floats) -> None:
+        """Count checked rewards of many arms; those of arms that failed are ignored.
+
+        The run decides once, after the last reward.
+        """
+        if self.live is not None:
+            known = np.isin(arms, self.live)
+            arms, rewards = arms[known], rewards[known]
+        if len(arms) == 0:
+            return
+        decided = self.done
+        self.tally.add_many(arms, rewards)
+        places = arms
+        if self.live is not None:
+            places = np.searchsorted(self.live, arms)
+            self.run.tally.add_many(places, rewards)
+        if not decided:
+            self.run.update_many(places)
+
+    def give_back(self, arms: Iterable[int]) -> None:
+        """Let the next asks return pulls that will not be told, as `Search.give_back` describes."""
+        if self.run.verdict == "running":
+            self.ledger.give_back([arm for arm in arms if arm not in self.failed])
+
+    def set_aside(self, arm: int, reason: str) -> None:
+        """Go on without an arm, as `Search.set_aside` describes."""
+        if self.done or arm in self.failed:
+            return
+        self._check_left(len(self.failed) + 1)
+        self.ledger.drop(arm)
+        self._start({**self.failed, arm: reason})
+        self.run.adopt()
+
+    def start_over(self) -> None:
+        """Start the run over on the rewards told so far; the promise stays the same."""
+        self._start(self.failed)
+        self.run.adopt()
+
+    def ranked(self, places: Indices) -> Indices:
+        """Return all arms in the order of the run's arms, those that failed last."""
+        if self.live is None:
+            return places
+        return np.concatenate([self.live[places], np.array([*self.failed], dtype=np.intp)])
+
+    def indices(self, places: Sequence[int]) -> list[int]:
+        """Return the indices of arms that the run names by its own numbers."""
+        return list(places) if self.live is None else self.live[list(places)].tolist()
+
+    def to_dict(self, in_flight: Iterable[int]) -> dict[str, Any]:
+        """Return the part of the search's state that has no names, as JSON values.
+
+        Args:
+            in_flight: Pulls that the state gives back, in order.
+        """
+        given_back = [*in_flight, *self.ledger.given_back]
+        return {
+            "aside": _Failed(len(self.tally.counts)).encode(self.failed),
+            "given_back": given_back if self.run.verdict == "running" else [],
+            "tally": self.tally.to_dict(),
+            "run": self.run.to_dict(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `to_dict` returned.
+
+        Raises:
+            StateError: The state is damaged; the search is of no use then.
+        """
+        n = len(self.tally.counts)
+        self.tally.restore(state.get("tally"))
+        failed = _Failed(n).decode(state.get("aside", []), "aside")
+        if failed:
+            self._check_left(len(failed))
+            self._start(failed)
+        self.run.restore(state.get("run"))
+        given_back = state.get("given_back", [])
+        self.give_back(Arms(n, distinct=False).decode(given_back, "given_back"))
+
+    def _start(self, failed: dict[int, str]) -> None:
+        """Start a run over all arms but those that failed."""
+        setting = self._setting
+        self.failed = failed
+        self.live: Indices | None = None  # made only if needed: there may be 10⁸ arms
+        if failed:
+            live = [i for i in range(setting.n) if i not in failed]
+            self.live = np.array(live, dtype=np.intp)
+            problem, rewards = setting.problem, setting.rewards
+            problem = replace(problem, delta=problem.delta * (len(live) / setting.n))
+            if problem.max_outliers is None:
+                rho = 1 - problem.capacity(setting.n) / len(live)  # exact, so that c stays
+                problem = replace(problem, rho=rho)  # type: ignore[arg-type]
+            if rewards.pools is not None:
+                rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
+            tally = self.tally.take(live)
+            setting = replace(setting, problem=problem, rewards=rewards, tally=tally, n=len(live))
+        self.run: Run = self._strategy.start(setting)
+
+    def _check_left(self, failed: int) -> None:
+        """Raise ParameterError if too few arms are left when `failed` arms have failed."""
+        n, problem = self._setting.n, self._setting.problem
+        left, c = n - failed, problem.capacity(n)
+        if left <= 2 * c or left < 3:
+            raise ParameterError(
+                f"{left} of {n} arms would be left, must be >= 3 and more than twice the "
+                f"{float(c):g} that may be outliers: start a search with more arms."
+            )
+
+
+class _Failed(Kind):
+    """Arms set aside, by index, and why; saved as a list of pairs."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def encode(self, value: dict[int, str]) -> Any:
+        """Return pairs."""
+        return [list(pair) for pair in value.items()]
+
+    def decode(self, value: Any, name: str) -> dict[int, str]:
+        """Return the reasons by index."""
+        if type(value) is not list or any(type(x) is not list or len(x) != 2 for x in value):
+            raise damaged(name, value, "a list of pairs of an arm and a reason")
+        arms = Arms(self.n).decode([arm for arm, _ in value], name)
+        return dict(zip(arms, [Word().decode(why, name) for _, why in value], strict=True))
