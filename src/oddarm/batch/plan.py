@@ -305,7 +305,7 @@ def planned_strategies(rewards: Rewards) -> list[str]:
 def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:
     """Return whether there is compiled code for it; bad options are refused here."""
     search = Search(len(means), name, **options)
-    return isinstance(search.rewards, Bernoulli) and search.run.kernel is not None
+    return isinstance(search.rewards, Bernoulli) and search.run.compiled is not None
 
 
 def _run(

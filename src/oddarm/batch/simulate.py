@@ -119,12 +119,12 @@ def _drive(
     run, tally = search.run, search.tally
     told = 0
     while not search.done:
-        if arms.zero_one and run.kernel is not None:
-            kernel = import_module(f"oddarm.kernels.{run.kernel}")
-            if kernel.fits(run, arms):
+        if arms.zero_one and run.compiled is not None:
+            compiled = import_module(run.compiled)
+            if compiled.fits(run, arms):
                 most = tally.pulls + max(CHUNK, 10 * search.n)
                 stop = most if search.max_pulls is None else min(most, search.max_pulls)
-                kernel.advance(run, arms, stop)
+                compiled.advance(run, arms, stop)
                 if progress is not None:
                     progress(search)
                 continue

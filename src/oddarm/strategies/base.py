@@ -125,8 +125,8 @@ class Run(ABC):
     """
 
     verdict: Verdict = "running"
-    kernel: ClassVar[str | None] = None
-    """The module of `oddarm.kernels` that can advance the run on simulated 0/1 rewards."""
+    compiled: ClassVar[str | None] = None
+    """The module that can advance the run on simulated 0/1 rewards in compiled code, if any."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting

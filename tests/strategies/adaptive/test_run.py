@@ -266,7 +266,7 @@ def test_compiled_simulation_gives_the_same_answers(seed, until):
 @pytest.mark.parametrize("until", ["ranked", "found"])
 def test_a_search_advanced_by_both_paths_ends_the_same(until):
     """A run may change between compiled and interpreted code at any pull."""
-    from oddarm.kernels import adaptive as kernel
+    from oddarm.strategies.adaptive import compiled
 
     instance = oddarm.datasets.synthetic("intermediate", 20, 5.0, seed=2)
     options = {"epsilon": 5.0, "until": until, "seed": 1, "max_pulls": 20_000}
@@ -275,8 +275,8 @@ def test_a_search_advanced_by_both_paths_ends_the_same(until):
     search = oddarm.Search(20, "adaptive", **options)
     while not search.done:
         drive(search, arms, 137)
-        if not search.done and kernel.fits(search.run, arms):
-            kernel.advance(search.run, arms, min(search.pulls + 101, 20_000))
+        if not search.done and compiled.fits(search.run, arms):
+            compiled.advance(search.run, arms, min(search.pulls + 101, 20_000))
     assert search.result().to_dict() == whole.to_dict()
 
 

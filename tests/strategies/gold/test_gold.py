@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.kernels import gold as kernel
 from oddarm.sources import SimulatedArms
+from oddarm.strategies.gold import compiled
 from reference.gold import gold as literal
 
 SHAPES = ("bernoulli", "uniform", "grid", "ties", "constant")
@@ -114,8 +114,8 @@ def test_a_search_advanced_by_both_paths_ends_the_same():
         for _ in range(37):
             for arm in search.ask(1):
                 search.tell(arm, arms.draw(arm))
-        if not search.done and kernel.fits(search.run, arms):
-            kernel.advance(search.run, arms, search.pulls + 101)
+        if not search.done and compiled.fits(search.run, arms):
+            compiled.advance(search.run, arms, search.pulls + 101)
     assert search.result().to_dict() == whole.to_dict()
 
 

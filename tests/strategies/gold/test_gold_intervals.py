@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.kernels import gold_intervals as kernel
 from oddarm.sources import SimulatedArms
 from oddarm.strategies import Gold
+from oddarm.strategies.gold import compiled_intervals as compiled
 from oddarm.strategies.gold.intervals import interval_communities
 from oddarm.testing import check_strategy
 
@@ -81,8 +81,8 @@ def test_changes_between_compiled_and_interpreted_at_any_pull():
         for _ in range(37):
             for arm in search.ask(1):
                 search.tell(arm, arms.draw(arm))
-        if not search.done and kernel.fits(search.run, arms):
-            kernel.advance(search.run, arms, search.pulls + 101)
+        if not search.done and compiled.fits(search.run, arms):
+            compiled.advance(search.run, arms, search.pulls + 101)
     assert search.result().to_dict() == whole.to_dict()
 
 
@@ -207,7 +207,7 @@ def test_a_chain_holds_each_community_together(seed):
     low, high = random_intervals(seed)
     run = oddarm.Search(len(low), FORM, max_outliers=1).run
     run.low[:], run.high[:] = low, high
-    chains = kernel.chains_of(run)
+    chains = compiled.chains_of(run)
     large = [group for group in brute_communities(low, high) if len(group) > 1]
     found = np.split(chains.arms, chains.first[1:]) if large else []
     assert len(found) == len(large)

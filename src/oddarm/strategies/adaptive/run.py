@@ -106,7 +106,7 @@ class AdaptiveRun(Run):
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
     """
 
-    kernel: ClassVar[str | None] = "adaptive"
+    compiled: ClassVar[str | None] = "oddarm.strategies.adaptive.compiled"
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)

@@ -28,7 +28,7 @@ class GoldRun(SweepRun):
         beta: The radius β of each arm.
     """
 
-    kernel: ClassVar[str | None] = "gold"
+    compiled: ClassVar[str | None] = "oddarm.strategies.gold.compiled"
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)  # lines 1 and 2

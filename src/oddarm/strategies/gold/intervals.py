@@ -17,7 +17,7 @@ from oddarm.strategies.base import Setting
 from oddarm.strategies.gold.sweep import SweepRun
 
 if TYPE_CHECKING:
-    from oddarm.kernels.gold_intervals import Chains
+    from oddarm.strategies.gold.compiled_intervals import Chains
 
 __all__ = ["GoldIntervalRun", "interval_communities"]
 
@@ -39,7 +39,7 @@ class GoldIntervalRun(SweepRun):
         chains: What the compiled loop needs to see that no community has split; None if not made.
     """
 
-    kernel: ClassVar[str | None] = "gold_intervals"
+    compiled: ClassVar[str | None] = "oddarm.strategies.gold.compiled_intervals"
 
     def __init__(self, setting: Setting) -> None:
         if setting.bound != "anytime":

@@ -44,7 +44,7 @@ class RR(SigmaStrategy):
 class RRRun(SigmaRun):
     """Cyclic pulls."""
 
-    kernel: ClassVar[str | None] = "sigma"
+    compiled: ClassVar[str | None] = "oddarm.strategies.sigma.compiled"
 
     def next_round(self) -> list[int]:
         """Every arm once."""

@@ -67,7 +67,7 @@ class WRRRun(SigmaRun):
         quota: How often each arm may have been pulled.
     """
 
-    kernel: ClassVar[str | None] = "sigma"
+    compiled: ClassVar[str | None] = "oddarm.strategies.sigma.compiled"
 
     def __init__(self, setting: Setting, k: float) -> None:
         super().__init__(setting, k)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from oddarm._typing import Floats
 from oddarm.kernels.native import Record, fields, function, layout
-from oddarm.kernels.sweeps import finish_sweep
+from oddarm.strategies.gold.compiled_sweep import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms

@@ -15,7 +15,7 @@ import numpy as np
 
 from oddarm.bounds import NormalMixture, PaperBounded
 from oddarm.kernels.native import Record, fields, function, layout
-from oddarm.kernels.sweeps import finish_sweep
+from oddarm.strategies.gold.compiled_sweep import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
