@@ -57,7 +57,7 @@ class SearchCore:
     @property
     def done(self) -> bool:
         """Whether there is nothing more to ask."""
-        return self.verdict != "running"
+        return self.run.verdict != "running" or self.ledger.unspent == 0
 
     def ask(self, limit: int | None) -> list[int]:
         """Return the arms to pull next, as `Search.ask` describes."""
