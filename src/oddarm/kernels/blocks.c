@@ -67,24 +67,21 @@ int64_t further_members(const struct arms *arms, const struct rules *rules)
     return rules->max_members - count;
 }
 
-/* Look for a piece of a group with gaps above tau. Its lower gap begins at a lower end x from
- * `start` to `stop`, and its upper gap ends at `reach` or beyond. Finds x, and the upper end e at
- * which its upper gap ends, infinite if nothing need lie above it. */
-static bool piece(const struct arms *arms, const struct rules *rules, double tau, double start,
-    double stop, double reach, double found[2], char *work)
+/* What the sweep of `piece` looks up at each place. */
+struct lookup {
+    double *ends; /* the least upper end of by_low[k:] */
+    int64_t
+        *valid; /* the first place from k on in by_high with a possible gap above tau just below */
+    double *begins; /* the least lower end of those of by_high[k:] that are not declared */
+};
+
+static struct lookup look_up(
+    const struct arms *arms, const struct rules *rules, double tau, char **work)
 {
     const int64_t n = arms->n, *by_low = arms->by_low, *by_high = arms->by_high;
-    const int64_t further = further_members(arms, rules), min_segment = rules->min_segment;
     const double *low = arms->low, *high = arms->high;
-    const bool *declared = arms->declared;
-    /* ends[k]: the least upper end of by_low[k:], so e(x) for those that begin beyond x. */
-    double *ends = take(&work, n + 1);
-    ends[n] = INFINITY;
-    for (int64_t k = n - 1; k >= 0; k--)
-        ends[k] = least_of(ends[k + 1], high[by_low[k]]);
-    /* valid[k]: the first place from k on in by_high with a possible gap above tau just below. */
-    int64_t *valid = take(&work, n + 1);
-    valid[n] = n;
+    double *ends = take(work, n + 1), *begins = take(work, n + 1);
+    int64_t *valid = take(work, n + 1);
     double latest = -INFINITY;
     int64_t first = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -94,18 +91,30 @@ static bool piece(const struct arms *arms, const struct rules *rules, double tau
                 latest = most_of(latest, low[by_high[j]]);
             first = k;
         }
-        valid[k] = first == k && n - k >= min_segment && latest < e - tau ? k : -1;
+        valid[k] = first == k && n - k >= rules->min_segment && latest < e - tau ? k : -1;
     }
-    for (int64_t k = n - 1; k >= 0; k--)
-        if (valid[k] < 0)
-            valid[k] = valid[k + 1];
-    /* begins[k]: the least lower end of those of by_high[k:] that are not declared. */
-    double *begins = take(&work, n + 1);
-    begins[n] = INFINITY;
+    ends[n] = begins[n] = INFINITY;
+    valid[n] = n;
     for (int64_t k = n - 1; k >= 0; k--) {
         const int64_t arm = by_high[k];
-        begins[k] = declared[arm] ? begins[k + 1] : least_of(begins[k + 1], low[arm]);
+        ends[k] = least_of(ends[k + 1], high[by_low[k]]);
+        begins[k] = arms->declared[arm] ? begins[k + 1] : least_of(begins[k + 1], low[arm]);
+        if (valid[k] < 0)
+            valid[k] = valid[k + 1];
     }
+    return (struct lookup){ends, valid, begins};
+}
+
+/* Look for a piece of a group with gaps above tau. Its lower gap begins at a lower end x from
+ * `start` to `stop`, and its upper gap ends at `reach` or beyond. Finds x, and the upper end e at
+ * which its upper gap ends, infinite if nothing need lie above it. */
+static bool piece(const struct arms *arms, const struct rules *rules, double tau, double start,
+    double stop, double reach, double found[2], char *work)
+{
+    const int64_t n = arms->n, *by_low = arms->by_low, *by_high = arms->by_high;
+    const int64_t further = further_members(arms, rules);
+    const double *low = arms->low, *high = arms->high;
+    const struct lookup at = look_up(arms, rules, tau, &work);
     bool *inside = take(&work, n / 8 + 1);
     for (int64_t arm = 0; arm < n; arm++)
         inside[arm] = false;
@@ -124,19 +133,19 @@ static bool piece(const struct arms *arms, const struct rules *rules, double tau
             continue;
         if (x > stop)
             break;
-        if (x < start || k + 1 < min_segment || ends[k + 1] <= x + tau)
+        if (x < start || k + 1 < rules->min_segment || at.ends[k + 1] <= x + tau)
             continue;
         while (member < n && high[by_high[member]] <= x + tau)
             member++;
-        if (begins[member] == INFINITY)
+        if (at.begins[member] == INFINITY)
             continue;
-        const double least = most_of(x + 2 * tau, begins[member] + tau);
+        const double least = most_of(x + 2 * tau, at.begins[member] + tau);
         while (upper < n && (high[by_high[upper]] <= least || high[by_high[upper]] < reach))
             upper++;
-        const int64_t place = valid[upper];
+        const int64_t place = at.valid[upper];
         for (; entered < place; entered++) {
             const int64_t other = by_high[entered];
-            if (low[other] > x && !declared[other]) {
+            if (low[other] > x && !arms->declared[other]) {
                 inside[other] = true;
                 forced++;
             }

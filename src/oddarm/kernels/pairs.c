@@ -32,11 +32,13 @@ struct bets {
     double steps[OCTAVES], stakes[OCTAVES];
 };
 
-/* The arms, and which of them are looked at, below and above the gap. */
+/* The arms, and which of them are looked at, below and above the gap. The highest arm below is at
+ * `floor` or above and at `top` or below; the lowest one above is from `bottom` to `ceiling`. */
 struct sides {
     const struct arms *known;
-    const int64_t *below, *above;
+    int64_t *below, *above;
     int64_t below_count, above_count;
+    double floor, top, bottom, ceiling;
 };
 
 double order_evidence(int64_t n, double delta)
@@ -132,31 +134,36 @@ static bool rejected(const struct sides *sides, double start, double stop, doubl
     return true;
 }
 
-EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta)
+/* Divide by_mean at a place, without the arms that cannot be next to the gap. */
+static struct sides divide(const struct arms *known, int64_t at)
 {
     const int64_t n = known->n, *order = known->by_mean;
     const double *low = known->low, *high = known->high;
     char *work = known->work;
-    /* Of all arms below, the highest is at `floor` or above, and at `top` or below. */
-    double floor = -INFINITY, top = -INFINITY, ceiling = INFINITY, bottom = INFINITY;
+    int64_t *below = take(&work, at), *above = take(&work, n - at);
+    struct sides sides = {known, below, above, 0, 0, -INFINITY, -INFINITY, INFINITY, INFINITY};
     for (int64_t k = 0; k < at; k++) {
-        floor = most_of(floor, low[order[k]]);
-        top = most_of(top, high[order[k]]);
+        sides.floor = most_of(sides.floor, low[order[k]]);
+        sides.top = most_of(sides.top, high[order[k]]);
     }
     for (int64_t k = at; k < n; k++) {
-        ceiling = least_of(ceiling, high[order[k]]);
-        bottom = least_of(bottom, low[order[k]]);
+        sides.ceiling = least_of(sides.ceiling, high[order[k]]);
+        sides.bottom = least_of(sides.bottom, low[order[k]]);
     }
-    int64_t *below = take(&work, at), *above = take(&work, n - at);
-    int64_t lower = 0, upper = 0;
     for (int64_t k = 0; k < at; k++)
-        if (high[order[k]] >= least_of(floor, bottom))
-            below[lower++] = order[k];
+        if (high[order[k]] >= least_of(sides.floor, sides.bottom))
+            below[sides.below_count++] = order[k];
     for (int64_t k = at; k < n; k++)
-        if (low[order[k]] <= most_of(ceiling, top))
-            above[upper++] = order[k];
-    const struct sides sides = {known, below, above, lower, upper};
+        if (low[order[k]] <= most_of(sides.ceiling, sides.top))
+            above[sides.above_count++] = order[k];
+    return sides;
+}
 
+EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta)
+{
+    const int64_t n = known->n;
+    const struct sides sides = divide(known, at);
+    const double floor = sides.floor, top = sides.top, ceiling = sides.ceiling;
     /* No arm of one side is next to one of the other in the wrong order, nor at a small distance.
      */
     struct bets bets = {.count = OCTAVES};
@@ -167,7 +174,7 @@ EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate,
     double needed = order_evidence(n, delta);
     double place = ceil(-FINE * log2(estimate / 16.0));
     double gap = exp2(-place / FINE);
-    if (!rejected(&sides, bottom, top, 0.0, 0.0, needed, &bets))
+    if (!rejected(&sides, sides.bottom, top, 0.0, 0.0, needed, &bets))
         return 0.0;
     if (!rejected(&sides, floor, least_of(top, ceiling), 0.0, gap, needed, &bets))
         return 0.0;
