@@ -43,7 +43,7 @@ Strike = Callable[["Load"], None]
 
 def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
     """Yield how many of so many kills, cuts and full disks did harm."""
-    from tests.postgres_server import postgres_server
+    from tests.support.postgres_server import postgres_server
 
     for strategy in ("adaptive", "gold"):
         with tempfile.TemporaryDirectory() as folder:

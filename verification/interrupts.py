@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.indexed import MEANS, NAMES, Indexed, pools, rewards_later, score, told_in_order
+from tests.support.indexed import MEANS, NAMES, Indexed, pools, rewards_later, score, told_in_order
 
 import oddarm
 from oddarm import Search
