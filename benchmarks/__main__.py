@@ -1,6 +1,6 @@
-"""Measure all and print a table of figures beside their bars: `make bench`.
+"""Measure everything and print a table of figures beside their bars: `make bench`.
 
-`python -m benchmarks gold scale` measures some parts alone.
+`python -m benchmarks gold scale` measures only those two parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(names: list[str]) -> None:
     """Measure the named parts, all if none is named."""
     unknown = [name for name in names if name not in {*SPEED, *OTHERS}]
     if unknown:
-        sys.exit(f"{unknown[0]} is no benchmark, must be one of {', '.join([*SPEED, *OTHERS])}.")
+        sys.exit(f"{unknown[0]} is not a benchmark, must be one of {', '.join([*SPEED, *OTHERS])}.")
     chosen = names or [*SPEED, *OTHERS]
     report = Report()
     for name, measure in SPEED.items():

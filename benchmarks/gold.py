@@ -13,7 +13,7 @@ from oddarm.strategies import Gold
 
 
 def hard(n: int) -> np.ndarray:
-    """Return means none of which stands apart, so that the budget ends the run."""
+    """Return means without an outlier, so that the budget ends the run."""
     return np.append(np.linspace(0.4, 0.6, n - 1), 0.6)
 
 
@@ -46,7 +46,7 @@ def run(report: Report) -> None:
 
 
 def whole(report: Report) -> None:
-    """Measure whole searches on the paper's kind of means, making the result included."""
+    """Measure whole searches on the paper's kind of means, including making the result."""
     for n in (100, 400):
         means = oddarm.datasets.synthetic("upper", n, 2.5, seed=1).means
         arms = SimulatedArms(means)

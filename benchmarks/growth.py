@@ -31,7 +31,7 @@ def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
     means = np.append(np.linspace(0.4, 0.6, n - 1), 0.6)
     oddarm.simulate(means, strategy, max_outliers=2, max_pulls=n * each[0])
     runs = max(1, 1_000_000 // (n * each[1])) if strategy.name == "gold" else 1
-    found = []
+    costs = []
     for _ in range(5):
         ends = []
         for pulls in each:
@@ -44,8 +44,8 @@ def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
             )
             ends.append((made, time.process_time() - start))
         (fewer, shorter), (more, longer) = ends
-        found.append((longer - shorter) / (more - fewer))
-    return statistics.median(found)
+        costs.append((longer - shorter) / (more - fewer))
+    return statistics.median(costs)
 
 
 def run(report: Report, path: Path = Path("out/bench.png")) -> None:

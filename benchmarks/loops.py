@@ -1,4 +1,4 @@
-"""Plain compiled loops to measure against, made for the processor at hand."""
+"""Plain compiled loops to measure against, compiled for the processor of this machine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _library() -> ctypes.CDLL:
         raise SystemExit("the benchmarks need a C compiler")
     source = Path(__file__).with_name("loops.c")
     with tempfile.TemporaryDirectory() as folder:
-        made = f"{folder}/loops.so"
+        library_path = f"{folder}/loops.so"
         options = [*FLAGS, *POSITION, "-march=native"]
-        subprocess.run([*command, *options, str(source), "-o", made], check=True)
-        return ctypes.CDLL(made)
+        subprocess.run([*command, *options, str(source), "-o", library_path], check=True)
+        return ctypes.CDLL(library_path)
 
 
 def draw_only(arms: SimulatedArms, sweeps: int) -> np.ndarray:
@@ -34,8 +34,8 @@ def draw_only(arms: SimulatedArms, sweeps: int) -> np.ndarray:
     limits = np.ceil(arms.means * 2.0**53).astype(np.int64)
     totals = np.zeros(len(limits), dtype=np.int64)
     arrays = limits, arms.starts, arms.increments, totals
-    given = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
-    _library().draw_only(*given, ctypes.c_int64(len(limits)), ctypes.c_int64(sweeps))
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+    _library().draw_only(*pointers, ctypes.c_int64(len(limits)), ctypes.c_int64(sweeps))
     return totals
 
 

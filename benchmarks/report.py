@@ -40,7 +40,7 @@ class Report:
         least: float | None = None,
         note: str = "",
     ) -> None:
-        """Take note of a figure that should be at most, or at least, a given one."""
+        """Print and keep a figure, which should be at most `most` or at least `least`."""
         bar, reached = "", None
         if most is not None:
             bar, reached = f"≤ {most:g}", bool(figure <= most)
@@ -71,18 +71,18 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def processor_seconds(action: Callable[[], object]) -> float:
-    """Return the seconds of processor time that an action takes; others' load hardly counts."""
+    """Return the seconds of processor time that an action takes; other load hardly changes it."""
     start = time.process_time()
     action()
     return time.process_time() - start
 
 
 def median_ratio(
-    one: Callable[[], object],
-    other: Callable[[], object],
+    first: Callable[[], object],
+    second: Callable[[], object],
     repeats: int = 5,
     timed: Callable[[Callable[[], object]], float] = processor_seconds,
 ) -> tuple[float, float]:
-    """Return the median of the ratios of two actions timed in turn, and the least time of one."""
-    pairs = [(timed(one), timed(other)) for _ in range(repeats)]
+    """Return the median ratio of two actions timed in turn, and the least time of the first."""
+    pairs = [(timed(first), timed(second)) for _ in range(repeats)]
     return statistics.median(a / b for a, b in pairs), min(a for a, _ in pairs)

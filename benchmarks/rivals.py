@@ -1,4 +1,4 @@
-"""Other packages, installed by the benchmarks alone into an environment of their own."""
+"""Other packages, which only the benchmarks use and install, in an environment of their own."""
 
 from __future__ import annotations
 

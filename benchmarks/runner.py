@@ -11,7 +11,7 @@ from oddarm.sources import SimulatedArms
 
 ARMS = 50
 PULLS = 2_000_000
-MEANS = np.linspace(0.4, 0.6, ARMS)  # no arm stands apart, so that the budget ends it
+MEANS = np.linspace(0.4, 0.6, ARMS)  # without an outlier, so that the budget ends the search
 
 
 def draw_only(batch: int) -> None:
@@ -25,7 +25,7 @@ def draw_only(batch: int) -> None:
 
 
 def run() -> None:
-    """Measure the serial path, in batches of a given size and as it chooses them."""
+    """Measure serial pulls, in batches of a given size and of the size that `find` chooses."""
     for batch in (2_000, 5_000, None):
         start = time.perf_counter()
         result = oddarm.find(SimulatedArms(MEANS), batch=batch, max_pulls=PULLS)

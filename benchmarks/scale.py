@@ -39,21 +39,21 @@ def memory(kind: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(kind)) * 1024
 
 
-def apart(n: int, runs: int = 1) -> dict[str, float]:
-    """Return the same, measured in a process of its own."""
+def search_in_process(n: int, runs: int = 1) -> dict[str, float]:
+    """Return what `search` returns, measured in a process of its own."""
     code = (
         f"import json; from benchmarks.scale import search; print(json.dumps(search({n}, {runs})))"
     )
     out = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout
-    found: dict[str, float] = json.loads(out)
-    return found
+    measured: dict[str, float] = json.loads(out)
+    return measured
 
 
 def run(report: Report) -> None:
     """Measure both sizes in turn, then many runs in turn and at once."""
-    pairs = [(apart(1_000_000), apart(1000, 100)) for _ in range(3)]
+    pairs = [(search_in_process(1_000_000), search_in_process(1000, 100)) for _ in range(3)]
     large, small = pairs[0]
     report.add(
         "n = 1,000,000, intervals: bytes per arm, peak",
@@ -71,7 +71,7 @@ def run(report: Report) -> None:
 
 
 def at_once(report: Report) -> None:
-    """Compare many runs in turn with all at once, beside what two idle cores would give now."""
+    """Compare many runs in turn with all at once, beside a bare loop that does the same."""
     spin(1)
 
     def spin_at_once() -> None:

@@ -49,7 +49,7 @@ uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
 
 
 def bare(path: Path) -> Callable[[], None]:
-    """Return a call that inserts a batch into SQLite: a row a reward, a transaction a batch."""
+    """Return a call that inserts a batch into SQLite: a row per reward, a transaction per batch."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -68,7 +68,7 @@ def bare(path: Path) -> Callable[[], None]:
 
 
 def exactly(count: int, ask: Callable[[int], list[Any]]) -> list[Any]:
-    """Return so many pulls, of several asks if one gives fewer."""
+    """Return `count` pulls, of several asks if one gives fewer."""
     pulls: list[Any] = []
     while len(pulls) < count:
         more = ask(count - len(pulls))
@@ -77,7 +77,7 @@ def exactly(count: int, ask: Callable[[int], list[Any]]) -> list[Any]:
     return pulls
 
 
-def of_one_arm(path: Path) -> Callable[[], None]:
+def tell_one_arm(path: Path) -> Callable[[], None]:
     """Return a call that tells a batch of rewards of one arm under a key."""
     study = oddarm.create_study(path, "one", ARMS, strategy="gold", max_outliers=2)
     rng, numbers = random.Random(1), iter(range(10**9))
@@ -90,7 +90,7 @@ def of_one_arm(path: Path) -> Callable[[], None]:
     return tell
 
 
-def of_all_arms(path: Path, strategy: str) -> Callable[[], float]:
+def tell_all_arms(path: Path, strategy: str) -> Callable[[], float]:
     """Return a call that asks for a batch and tells it, and returns the seconds of the tell."""
     study = oddarm.create_study(path, "all", ARMS, strategy=strategy, max_outliers=2)
     rng = random.Random(1)
@@ -106,28 +106,28 @@ def of_all_arms(path: Path, strategy: str) -> Callable[[], float]:
 
 
 def seconds(call: Callable[[], Any], times: int) -> float:
-    """Return the mean seconds of a call; if the call returns seconds, of those."""
+    """Return the mean seconds of a call; if the call returns seconds, the mean of those."""
     start = time.perf_counter()
-    own = [call() for _ in range(times)]
-    if own[0] is not None:
-        return statistics.fmean(own)
+    returned = [call() for _ in range(times)]
+    if returned[0] is not None:
+        return statistics.fmean(returned)
     return (time.perf_counter() - start) / times
 
 
 def store(rounds: int = 42, times: int = 20, before: int = 600) -> None:
     """Compare acknowledged rewards a second with bare inserts at the same durability.
 
-    SQLite's log grows up to its first checkpoint, after 1000 pages, and is then written over, which
+    SQLite's log grows up to its first checkpoint, after 1000 pages, and is then overwritten, which
     takes half the time: both sides are measured after that.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         insert = bare(folder / "bare.db")
         sides: dict[str, Callable[[], Any]] = {
-            "of one arm": of_one_arm(folder / "one.db"),
-            "of 20 arms (adaptive)": of_all_arms(folder / "adaptive.db", "adaptive"),
-            "of 20 arms (gold)": of_all_arms(folder / "gold.db", "gold"),
-            "of 20 arms (rr)": of_all_arms(folder / "rr.db", "rr"),
+            "of one arm": tell_one_arm(folder / "one.db"),
+            "of 20 arms (adaptive)": tell_all_arms(folder / "adaptive.db", "adaptive"),
+            "of 20 arms (gold)": tell_all_arms(folder / "gold.db", "gold"),
+            "of 20 arms (rr)": tell_all_arms(folder / "rr.db", "rr"),
         }
         for call in (insert, *sides.values()):
             seconds(call, before)
@@ -186,7 +186,7 @@ def ours(path: Path) -> Any:
 
 
 class Connection:
-    """A keep-alive connection that costs as little as possible on this side."""
+    """A keep-alive connection that costs the client as little as possible."""
 
     def __init__(self, url: str) -> None:
         self._port = int(url.rsplit(":", 1)[1])
@@ -211,13 +211,13 @@ class Connection:
 
 
 async def tell_load(url: str, bodies: list[Any]) -> float:
-    """Return the requests a second that eight connections get through."""
+    """Return the requests a second that eight connections complete."""
     connections = [Connection(url) for _ in range(WORKERS)]
     for connection in connections:
         await connection.open()
 
-    async def work(connection: Connection, mine: list[Any]) -> None:
-        for body in mine:
+    async def work(connection: Connection, share: list[Any]) -> None:
+        for body in share:
             await connection.post("/studies/load/tell", body)
 
     start = time.perf_counter()
@@ -244,7 +244,7 @@ async def ask_load(url: str, times: int) -> list[float]:
 
 
 def bodies(client: Client, requests: int, rewards: int) -> list[Any]:
-    """Return bodies of tells, each with so many rewards, of one ask if that gives as many."""
+    """Return bodies of tells, each with `rewards` rewards, of one ask if that gives as many."""
     rng = random.Random(1)
     asks = [exactly(rewards, lambda limit: client.ask("load", limit)[0]) for _ in range(requests)]
     return [{"tells": [{"pull": p.id, "reward": rng.randrange(2)} for p in ask]} for ask in asks]
@@ -289,7 +289,7 @@ def memory(pid: int) -> float:
 
 
 def soak(millions: int = 3) -> None:
-    """Tell millions of rewards over HTTP, and print the server's memory on the way."""
+    """Tell millions of rewards over HTTP, and print the server's memory meanwhile."""
     with (
         tempfile.TemporaryDirectory() as folder,
         ours(Path(folder) / "s.db") as (url, pid),

@@ -39,7 +39,7 @@ def python(code: str) -> Callable[[], object]:
 
 
 def first_calls() -> dict[str, float]:
-    """Return by how many seconds of processor time each strategy's first call is the slower."""
+    """Return how many seconds of processor time each strategy's first call takes more."""
     out = subprocess.run(
         [sys.executable, "-c", FIRST_CALLS], check=True, capture_output=True, text=True
     ).stdout
@@ -68,11 +68,11 @@ def run(report: Report) -> None:
     report.add("import oddarm / import numpy", statistics.median(ratios), most=2)
     report.add("import of all of the core / import numpy", statistics.median(loaded))
     program = str(Path(sys.executable).parent / "oddarm")
-    helping = [
+    help_seconds = [
         seconds(lambda: subprocess.run([program, "--help"], check=True, capture_output=True))
         for _ in range(9)
     ]
-    report.add("oddarm --help, seconds", statistics.median(helping), most=0.4)
+    report.add("oddarm --help, seconds", statistics.median(help_seconds), most=0.4)
     assert "adaptive" in STRATEGIES
     compiled = statistics.median(compiling() for _ in range(5))
     report.add("kernels compiled by the installation, seconds", compiled)

@@ -1,7 +1,7 @@
-"""Compile the kernels, in a checkout or when the package is built; needs nothing but Python.
+"""Compile the kernels, in a checkout or when the package is built; needs only Python.
 
-The compiler is that of the environment (CC), of the system (cc, gcc, clang), or the one that the
-package ziglang brings along.
+The compiler is the one that CC names, one of the system (cc, gcc, clang), or the one in the package
+ziglang.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FLAGS = [
     "-Wall",
     "-Wextra",
     "-fvisibility=hidden",
-    # As numpy computes: no products fused with sums. And what no result depends on: the kernels
-    # look at neither errno nor the processor's exceptions.
+    # Like numpy, the kernels do not fuse products with sums. They read neither errno nor the
+    # processor's exceptions, so no result depends on the last two flags.
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
@@ -34,7 +34,7 @@ POSITION = [] if sys.platform == "win32" else ["-fPIC"]
 
 
 def compiler() -> list[str] | None:
-    """Return the command of a C compiler that works, None if there is none."""
+    """Return the command of a C compiler that works; None if there is none."""
     if os.environ.get("CC"):
         return shlex.split(os.environ["CC"])
     for name in ("cc", "gcc", "clang"):
@@ -46,27 +46,28 @@ def compiler() -> list[str] | None:
 
 
 def _works(command: list[str]) -> bool:
-    """Whether a compiler has the headers of C too, which come apart from it on some systems."""
+    """Return whether a compiler has the headers of C, which some systems install separately."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "one.c"
         source.write_text("#include <math.h>\ndouble one(void) { return exp(0.0); }\n")
-        made = [*command, "-shared", *POSITION, str(source), "-o", f"{folder}/one", "-lm"]
-        return subprocess.run(made, capture_output=True, check=False).returncode == 0
+        compile_one = [*command, "-shared", *POSITION, str(source), "-o", f"{folder}/one", "-lm"]
+        return subprocess.run(compile_one, capture_output=True, check=False).returncode == 0
 
 
 def compile_kernels(library: Path = LIBRARY, *options: str) -> None:
-    """Compile the library, beside its sources unless it is to be elsewhere."""
+    """Compile the library, by default into the folder of its sources."""
     command = compiler()
     if command is None:
         raise SystemExit("no C compiler: install one, or run: pip install ziglang")
-    made = library.with_stem(f"{library.stem}{os.getpid()}")  # one in use is left alone
+    # A file of its own first, because another process may be using the library.
+    temporary = library.with_stem(f"{library.stem}{os.getpid()}")
     flags = [*FLAGS, *POSITION, *options]
     files = sorted(str(file) for file in SOURCES.glob("*.c"))
     try:
-        subprocess.run([*command, *flags, *files, "-o", str(made), "-lm"], check=True)
-        made.replace(library)
+        subprocess.run([*command, *flags, *files, "-o", str(temporary), "-lm"], check=True)
+        temporary.replace(library)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the worked example of docs/adaptive.md: what six intervals make certain, and what not."""
+"""Draw the worked example of docs/adaptive.md: what six intervals make certain and what not."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ def main() -> None:
     for name, colour, marker in (("gold", "#0072B2", "s"), ("adaptive", "#D55E00", "o")):
         result = oddarm.simulate(instance.means, name, epsilon=2.5, seed=1)
         label = "GOLD (proved radii)" if name == "gold" else "adaptive"
-        for mine, face in ((~outlier, "none"), (outlier, colour)):
+        for chosen, face in ((~outlier, "none"), (outlier, colour)):
             axes.scatter(
-                instance.means[mine],
-                result.counts[mine],
+                instance.means[chosen],
+                result.counts[chosen],
                 s=22,
                 marker=marker,
                 edgecolors=colour,

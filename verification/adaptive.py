@@ -1,7 +1,7 @@
 """Is the adaptive strategy right as often as it promises, and what does it cost beside GOLD?
 
-Costs are printed beside the figures that were aimed at; missing one of those fails nothing. Error
-rates do: each is held against δ.
+Costs are printed beside their aims; a missed aim is not a failure. A check of an error rate fails
+if the rate is implausible under δ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ADAPTIVE = ("adaptive", "anytime")
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: measured, and nothing that could fail."""
+    """A line of a table: a measurement, which cannot fail."""
 
     text: str
     holds: bool = True
@@ -57,7 +57,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Cell:
-    """Instances of one kind: so many arms and outliers; the capacity is full if None."""
+    """Instances of one kind with n arms; as many outliers as the capacity allows if None."""
 
     kind: InstanceKind
     n: int
@@ -80,7 +80,7 @@ def checks(
     """Yield costs and error rates.
 
     Args:
-        runs: For each error rate; half as many where groups are confirmed, which takes longer.
+        runs: Runs for each error rate; half as many where groups are confirmed, which takes longer.
         seeds: Runs for each cost.
         sizes: Numbers of arms; error rates are measured at up to 50.
     """
@@ -91,7 +91,7 @@ def checks(
 def measure(
     pool: Executor, runs: int, seeds: int, sizes: tuple[int, ...]
 ) -> Iterator[Check | Line]:
-    """Yield the same, with the runs spread over the workers of a pool."""
+    """Yield what `checks` yields, with the runs spread over the workers of a pool."""
     small = tuple(n for n in sizes if n <= 50)
     yield from costs(pool, seeds, sizes)
     yield from fewer_outliers(pool, seeds, small)
@@ -104,22 +104,22 @@ def measure(
                 cell = Cell(kind, n, epsilon)
                 job = partial(ranks_wrongly, cell.means, epsilon, None)
                 yield _error_rate(pool, str(cell), job, runs)
-    for name, (means, most) in ADVERSARIES.items():
-        job = partial(ranks_wrongly, means, 2.5, most)
+    for name, (means, capacity) in ADVERSARIES.items():
+        job = partial(ranks_wrongly, means, 2.5, capacity)
         yield _error_rate(pool, name, job, runs)
     yield Line("")
     yield Line("confirmed: whether there is a group, and which arms are its members")
-    for name, (means, most) in QUESTIONS.items():
+    for name, (means, capacity) in QUESTIONS.items():
         for until in ("found", "confirmed"):
-            job = partial(answers_wrongly, means, most, until)
+            job = partial(answers_wrongly, means, capacity, until)
             yield _error_rate(pool, f"{name}, {until}", job, max(runs // 2, 1))
 
 
 def costs(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
-    """Yield the pulls of GOLD and of the adaptive strategy where all of c outliers are there."""
+    """Yield the pulls of GOLD and of the adaptive strategy where there are exactly c outliers."""
     yield Line(f"mean pulls over {seeds} instances, exactly c outliers, δ = {DELTA}")
     yield Line(_HEADER)
-    paper, anytime, tails, slow = [], [], [], {}
+    paper, anytime, tails, microseconds = [], [], [], {}
     for n in sizes:
         for epsilon in EPSILONS:
             for kind in ("upper", "intermediate"):
@@ -129,18 +129,18 @@ def costs(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
                 paper.append(measured.paper)
                 anytime.append(measured.anytime)
                 tails.append(measured.tail)
-                slow[cell] = measured.microseconds
+                microseconds[cell] = measured.microseconds
     yield _aim("GOLD (paper) ÷ adaptive, geometric mean", _geometric(paper), "≥", 10)
     yield _aim("GOLD (paper) ÷ adaptive, least of all cells", min(paper), "≥", 5)
     yield _aim("GOLD (anytime) ÷ adaptive, geometric mean", _geometric(anytime), "≥", 20)
     yield _aim(_TAIL, max(tails), "≤", 3)
-    large = [time for cell, time in slow.items() if cell.n == max(sizes)]
+    large = [time for cell, time in microseconds.items() if cell.n == max(sizes)]
     name = f"µs a pull at n = {max(sizes)}, mean of its cells"
     yield _aim(name, float(np.mean(large)), "≤", 20)
 
 
 def fewer_outliers(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
-    """Yield the same with one outlier fewer than the capacity, and with one only."""
+    """Yield the same costs with one outlier fewer than the capacity, and with only one."""
     for name, spare in (("one outlier fewer than the capacity", True), ("one outlier only", False)):
         yield Line("")
         yield Line(name)
@@ -161,7 +161,7 @@ def fewer_outliers(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterat
 
 
 def both_sides(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
-    """Yield the same with outliers above and below."""
+    """Yield the same costs with outliers above and below."""
     yield Line("")
     yield Line("outliers on both sides, exactly c")
     yield Line(_HEADER)
@@ -195,21 +195,21 @@ _TAIL = "95th percentile ÷ median of pulls, greatest of all cells"
 
 
 def _compare(pool: Executor, cell: Cell, seeds: int) -> tuple[Line, _Measured]:
-    found = {
+    costs_of = {
         which: list(pool.map(partial(_cost, cell, *which), range(seeds)))
         for which in (GOLD_PAPER, GOLD_ANYTIME, ADAPTIVE)
     }
     paper, anytime, adaptive = (
-        float(np.mean([cost.pulls for cost in costs])) for costs in found.values()
+        float(np.mean([cost.pulls for cost in costs])) for costs in costs_of.values()
     )
-    pulls = [cost.pulls for cost in found[ADAPTIVE]]
+    pulls = [cost.pulls for cost in costs_of[ADAPTIVE]]
     measured = _Measured(
         paper / adaptive,
         anytime / adaptive,
         float(np.percentile(pulls, 95) / np.median(pulls)),
-        1e6 * sum(cost.seconds for cost in found[ADAPTIVE]) / sum(pulls),
+        1e6 * sum(cost.seconds for cost in costs_of[ADAPTIVE]) / sum(pulls),
     )
-    right = [sum(cost.right for cost in costs) for costs in found.values()]
+    right = [sum(cost.right for cost in costs) for costs in costs_of.values()]
     return Line(
         f"{cell!s:<30} {paper:>12,.0f} {anytime:>12,.0f} {adaptive:>10,.0f}"
         f" {measured.paper:>6.1f} {measured.anytime:>6.1f} {measured.tail:>8.1f}"
@@ -230,24 +230,24 @@ def _cost(cell: Cell, strategy: str, bound: str, seed: int) -> Cost:
 
 
 def ranks_wrongly(
-    means: Callable[[int], Floats], epsilon: float, most: int | None, seed: int
+    means: Callable[[int], Floats], epsilon: float, capacity: int | None, seed: int
 ) -> tuple[bool, int]:
     """Return whether a group does not rank first on the instance of a seed; and the pulls."""
     values = means(seed)
     result = oddarm.simulate(
-        values, "adaptive", epsilon=epsilon, max_outliers=most, delta=DELTA, seed=seed
+        values, "adaptive", epsilon=epsilon, max_outliers=capacity, delta=DELTA, seed=seed
     )
     truth = Truth.of(values, result.problem)
     return not truth.ranks_groups_first(result.ranking), result.pulls
 
 
 def answers_wrongly(
-    means: Callable[[int], Floats], most: int | None, until: str, seed: int
+    means: Callable[[int], Floats], capacity: int | None, until: str, seed: int
 ) -> tuple[bool, int]:
     """Return whether the verdict, or a declared arm, is wrong; and the pulls."""
     values = means(seed)
     result = oddarm.simulate(
-        values, "adaptive", max_outliers=most, until=until, delta=DELTA, seed=seed
+        values, "adaptive", max_outliers=capacity, until=until, delta=DELTA, seed=seed
     )
     truth = Truth.of(values, result.problem)
     return not truth.confirms(result.verdict, result.outliers, until), result.pulls
@@ -256,16 +256,16 @@ def answers_wrongly(
 def _error_rate(
     pool: Executor, name: str, job: Callable[[int], tuple[bool, int]], runs: int
 ) -> Check:
-    found = list(pool.map(job, range(runs), chunksize=5))
-    wrong = sum(error for error, _ in found)
+    answers = list(pool.map(job, range(runs), chunksize=5))
+    wrong = sum(error for error, _ in answers)
     low, high = binomtest(wrong, runs).proportion_ci(0.95, method="exact")
-    pulls = np.mean([pulls for _, pulls in found])
+    pulls = np.mean([pulls for _, pulls in answers])
     note = f"95 % interval {100 * low:.1f} to {100 * high:.1f} %; {pulls:,.0f} pulls on average"
     return Check(name, wrong, runs, DELTA, note)
 
 
 def _line(ratio: float, seed: int) -> Floats:
-    """One arm whose gap is `ratio` times what makes it an outlier, equal gaps among the rest."""
+    """One arm whose gap is `ratio` times the needed one, and equal gaps among the others."""
     del seed
     return np.array([*(0.3 + 0.03 * np.arange(9)), 0.54 + 0.03 * 3.5 * ratio])
 
@@ -279,7 +279,7 @@ def _nested(ratio: float, seed: int) -> Floats:
 
 
 def _decoy(ratio: float, seed: int) -> Floats:
-    """An outlier above; an arm below whose gap decides whether it is one."""
+    """An arm above; the gap of an arm below decides whether the arm above is an outlier."""
     rng = np.random.default_rng(seed)
     normal = 0.25 + np.sort(rng.uniform(0.0, 0.2, 18))
     return np.array([0.2, *normal, normal[-1] + 3.5 * ratio * max(normal[0] - 0.2, 0.05)])
@@ -335,7 +335,7 @@ QUESTIONS: dict[str, tuple[Callable[[int], Floats], int | None]] = {
 
 
 def _aim(name: str, value: float, sign: str, bar: float) -> Line:
-    """Return a figure beside the one aimed at."""
+    """Return a figure beside its aim."""
     reached = value >= bar if sign == "≥" else value <= bar
     return Line(f"{name}: {value:.1f} (aim {sign} {bar:g}: {'reached' if reached else 'missed'})")
 

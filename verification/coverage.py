@@ -67,7 +67,7 @@ def _add_block(tally: Tally, rewards: Floats) -> None:
 
 
 def misses(bound: Bound, model: Rewards, blocks: Iterator[Floats], truth: Floats | float) -> Flags:
-    """Return which runs missed the truth at any look."""
+    """Return which runs missed the true mean at any look."""
     tally: Tally | None = None
     missed: Flags = np.zeros(0, dtype=bool)
     for block in blocks:

@@ -1,10 +1,10 @@
 """Is δ kept when how long a reward takes depends on its value?
 
-Twenty arms are almost equal, so none is an outlier. Those who probe arm 0 learn of a time-out after
-a minute, and of everything else after a second; two thousand pulls are under way at a time. Counted
-as they come, the first rewards of arm 0 hold no time-out at all, and arm 0 looks far better than
-the others. A study counts an arm's rewards in the order asked for. The same is asked of it in
-process and over HTTP; time is simulated.
+Twenty arms are almost equal, so none is an outlier. A time-out of arm 0 is known after a minute,
+every other reward after a second; two thousand pulls are in flight at a time. If rewards count as
+they come, the first rewards of arm 0 hold no time-out at all, and arm 0 looks far better than the
+others. A study counts an arm's rewards in the order asked for. The check runs in process and over
+HTTP; time is simulated.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ def options(delta: float) -> dict[str, Any]:
 
 
 def drive(ask: Ask, tell: Tell, seed: int) -> None:
-    """Keep pulls under way until the study hands out no more and all have been told."""
+    """Keep pulls in flight until the study hands out no more and all have been told."""
     rng = random.Random(seed)
     now, number = 0.0, 0
-    under_way: list[tuple[float, int, str, float]] = []
+    in_flight: list[tuple[float, int, str, float]] = []
     while True:
-        while len(under_way) < IN_FLIGHT and (pulls := ask(IN_FLIGHT - len(under_way))):
+        while len(in_flight) < IN_FLIGHT and (pulls := ask(IN_FLIGHT - len(in_flight))):
             for pull in pulls:
                 timed_out = rng.random() < MEANS[pull.arm]
                 takes = SLOW if timed_out and pull.arm == 0 else QUICK
-                heapq.heappush(under_way, (now + takes, number, pull.id, float(timed_out)))
+                heapq.heappush(in_flight, (now + takes, number, pull.id, float(timed_out)))
                 number += 1
-        if not under_way:
+        if not in_flight:
             return
-        now = under_way[0][0]
+        now = in_flight[0][0]
         known = {}
-        while under_way and under_way[0][0] <= now:
-            _, _, pull_id, reward = heapq.heappop(under_way)
+        while in_flight and in_flight[0][0] <= now:
+            _, _, pull_id, reward = heapq.heappop(in_flight)
             known[pull_id] = reward
         tell(known)
 

@@ -1,4 +1,4 @@
-"""Does a study lose or repeat a reward when its server is killed, or its database full or cut off?
+"""Does a study lose or repeat a reward if its server is killed, or its database full or cut off?
 
 Eight workers keep a server busy. They ask for up to forty pulls at a time, repeat each tell until
 it is acknowledged, and begin another study when one is done, so that the load never ends. At the
@@ -36,14 +36,14 @@ WORKERS = 8
 MEANS = [*(0.40 + 0.01 * i for i in range(19)), 0.75]
 ARMS = [f"arm-{i}" for i in range(len(MEANS))]
 SETTLED = 20.0
-"""Seconds within which a server that was struck must acknowledge something again."""
+"""Seconds within which a server must acknowledge something again after a fault."""
 
 Strike = Callable[["Load"], None]
 
 
 def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
-    """Yield how many of so many kills, cuts and full disks did harm."""
-    from tests.postgres_server import postgres_server
+    """Yield how many of the kills, cuts and full disks did harm."""
+    from tests.support.postgres_server import postgres_server
 
     for strategy in ("adaptive", "gold"):
         with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def torn(folder: Path, kills: int) -> tuple[list[str], str]:
         whole = log.read_bytes()
         frames = whole[32:]
         tail = frames[-4120 * rng.randint(1, 3) :] if frames else b""
-        with log.open("ab") as file:  # a write that was under way, or what the disk held before
+        with log.open("ab") as file:  # an unfinished write, or what the disk held before
             file.write(rng.choice([tail[: rng.randint(0, len(tail))], rng.randbytes(5000)]))
         load.server.start()
 
@@ -123,13 +123,13 @@ def filled(disk: Path, fills: int) -> tuple[list[str], str]:
         ballast.unlink()
 
     problems, note = _trouble(f"sqlite:///{disk}/s.db", fills, "gold", fill, most_rewards=8)
-    problems += ["the full disk was not told of" for said in refused if not said]
+    problems += ["no request was refused because the disk is full" for said in refused if not said]
     return problems, note
 
 
 @contextlib.contextmanager
 def small_disk(size: int) -> Iterator[Path]:
-    """Mount a file system of so many bytes; for root alone."""
+    """Mount a file system of `size` bytes; only root may."""
     folder = tempfile.mkdtemp(prefix="oddarm-disk-")
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
     try:
@@ -157,7 +157,7 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         self.process = subprocess.Popen(
             self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -172,22 +172,22 @@ class Server:
                 return
 
     def kill(self) -> None:
-        """End it without a chance to put anything in order."""
+        """Kill the server, without a chance to clean up."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """Ask it to end; return its exit code."""
+        """Ask the server to end; return its exit code."""
         os.kill(self.process.pid, signal.SIGTERM)
         return self.process.wait()
 
 
 class Load:
-    """Eight workers, and what they have been told and promised.
+    """Eight workers, and the rewards that were acknowledged to them.
 
     Attributes:
         server: The server that they keep busy.
-        busy: Requests under way.
+        busy: Requests in flight.
         acknowledged: The rewards acknowledged, by study and pull.
     """
 
@@ -196,7 +196,7 @@ class Load:
         self.busy = 0
         self.acknowledged: dict[tuple[str, str], float] = {}
         self._strategy = strategy
-        self._most = most_rewards
+        self._most_rewards = most_rewards
         self._lock = threading.Lock()
         self._refusals: Counter[int | None] = Counter()
         self._over = threading.Event()
@@ -207,13 +207,13 @@ class Load:
             worker.start()
 
     def end(self) -> None:
-        """Let the workers go home."""
+        """End the workers."""
         self._over.set()
         for worker in self._workers:
             worker.join()
 
     def wait_for_more(self) -> bool:
-        """Wait until something more is acknowledged; return whether that came."""
+        """Wait until something more is acknowledged; return whether it was."""
         before = len(self.acknowledged)
         return self._until(lambda: len(self.acknowledged) > before)
 
@@ -235,7 +235,7 @@ class Load:
         number = 0
         while not self._over.is_set():
             study = study_name(self._strategy, number)
-            limit = rng.randint(1, self._most)
+            limit = rng.randint(1, self._most_rewards)
             asked = self._try(lambda: client.ask(study, limit, lease_seconds=2))  # noqa: B023
             if asked is None:
                 options = {"strategy": self._strategy, "max_outliers": 1}
@@ -270,7 +270,7 @@ def study_name(strategy: str, number: int) -> str:
 
 
 def reward(pull: str, arm: str) -> float:
-    """Return the reward of a pull, which depends on nothing but its id and its arm."""
+    """Return the reward of a pull, which depends only on its id and its arm."""
     return float(zlib.crc32(pull.encode()) / 2**32 < MEANS[ARMS.index(arm)])
 
 
@@ -279,7 +279,7 @@ def _trouble(
 ) -> tuple[list[str], str]:
     rng = random.Random(0)
     problems = []
-    under_way = 0
+    in_flight = 0
     server = Server(storage)
     load = Load(server, strategy, most_rewards)
     try:
@@ -288,7 +288,7 @@ def _trouble(
                 problems.append(f"nothing is acknowledged after {number} strikes")
                 break
             time.sleep(rng.uniform(0, 0.4))
-            under_way += load.busy
+            in_flight += load.busy
             strike(load)
     finally:
         load.end()
@@ -301,7 +301,7 @@ def _trouble(
         problems += _problems(storage, info.name, strategy, told)
     note = (
         f"{len(load.acknowledged):,} rewards acknowledged, studies: {len(studies)}, "
-        f"{under_way / max(times, 1):.1f} of {WORKERS} requests under way when struck"
+        f"{in_flight / max(times, 1):.1f} of {WORKERS} requests in flight when struck"
     )
     return problems, note
 
@@ -324,7 +324,7 @@ def _problems(storage: str, name: str, strategy: str, told: dict[str, float]) ->
             study.tell_many({pull.id: reward(pull.id, pull.arm) for pull in pulls})
         result = study.result()
         if result.to_dict() != _uninterrupted(storage, name, strategy).to_dict():
-            yield f"{name} has not the answer of an uninterrupted run on the same rewards"
+            yield f"{name} does not have the answer of an uninterrupted run on the same rewards"
         if result.ranking[0] != ARMS[-1]:
             yield f"{name} does not rank the outlier first"
 
@@ -343,7 +343,7 @@ def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
         ).fetchall()
     database.close()
     search = oddarm.Search(ARMS, strategy, max_outliers=1)
-    lines: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(ARMS))}
+    uncounted: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(ARMS))}
     told: dict[tuple[int, int], float] = {}
     again = 0
     for seq, kind, text in events:
@@ -352,15 +352,15 @@ def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
             if body["limit"] != 0:
                 search.ask(body["limit"])
             for position, arm in enumerate(body["arms"]):
-                lines[arm].append((seq, position))
+                uncounted[arm].append((seq, position))
             again += len(_places(body.get("again", [])))
             continue
         counted: list[tuple[int, float]] = []
         for arms, rewards, pulls in body:
             for arm, x, place in zip(arms, rewards, _places(pulls), strict=True):
                 told[place] = x
-                while lines[arm] and lines[arm][0] in told:
-                    counted.append((arm, told[lines[arm].pop(0)]))
+                while uncounted[arm] and uncounted[arm][0] in told:
+                    counted.append((arm, told[uncounted[arm].pop(0)]))
         if counted:
             search.tell_indices(*zip(*counted, strict=True))
     if again:
@@ -371,8 +371,8 @@ def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
 
 def _places(pulls: list[list[Any]]) -> list[tuple[int, int]]:
     """Return the ask and the position of each pull that the log lists."""
-    found = []
+    places = []
     for ask, *rest in pulls:
         positions = rest[0] if len(rest) == 1 else range(rest[0], rest[0] + rest[1])
-        found += [(ask, position) for position in positions]
-    return found
+        places += [(ask, position) for position in positions]
+    return places

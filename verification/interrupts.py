@@ -1,8 +1,8 @@
-"""Does a signal, whenever it comes, lose a reward, tell one twice, or change where a search ends?
+"""Does a signal at any moment lose a reward, tell one twice, or change where a search ends?
 
 Real signals strike at random moments of the run. A search that was struck is resumed from its
 file. Its rewards must be the first ones of each arm; where pulls are one by one, it must end in
-the very state of a search that was never struck.
+exactly the state of a search that was never struck.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.indexed import MEANS, NAMES, Indexed, pools, rewards_later, score, told_in_order
+from tests.support.indexed import MEANS, NAMES, Indexed, pools, rewards_later, score, told_in_order
 
 import oddarm
 from oddarm import Search
@@ -36,7 +36,7 @@ COMMAND = [sys.executable, "-m", "oddarm", "find", "flights", "--json"]
 
 
 def checks(strikes: int = 300, resumed: int = 50, commands: int = 5) -> Iterator[Check]:
-    """Yield how many of so many strikes did harm."""
+    """Yield how many of the strikes did harm."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "search.json"
@@ -79,14 +79,14 @@ def _struck(
 
 
 def _harm(search: Search, source: Source, path: Path, whole: Search | None) -> Iterator[str]:
-    """Yield what is wrong with a search that was struck, and with what becomes of it."""
+    """Yield what is wrong with a search that was struck, and with the search that resumes it."""
     if not told_in_order(search):
         yield "a reward was told twice or lost"
     if sum(source.drawn.values()) < search.pulls:  # type: ignore[attr-defined]
         yield "more rewards were told than drawn"
     loaded = Search.load(path)
     if loaded.to_dict() != search.to_dict():
-        yield "the file is not the search"
+        yield "the file differs from the search"
     oddarm.resume(loaded, Indexed())
     if not told_in_order(loaded):
         yield "resumed, a reward was told twice or lost"
@@ -153,7 +153,7 @@ def _commands(number: signal.Signals, strikes: int, path: Path) -> Check:
 
 @contextmanager
 def strike_on(source: Source, seconds: float) -> Iterator[None]:
-    """Press Ctrl-C, from another thread, so many seconds after the first pull of a source."""
+    """Send Ctrl-C from another thread, `seconds` after the first pull of a source."""
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     pick = source.job
 
@@ -189,7 +189,7 @@ SOURCES: dict[str, Callable[[], Source]] = {
 
 
 def _seconds(action: Callable[[], object]) -> float:
-    """Return how long something takes once what it needs is loaded."""
+    """Return the seconds that an action takes once everything that it needs is loaded."""
     times = []
     for _ in range(4):
         begun = time.monotonic()

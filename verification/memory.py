@@ -1,4 +1,4 @@
-"""Do the kernels keep to their arrays? All of them under sanitizers, with the same results."""
+"""Do the kernels stay within their arrays? Runs all under sanitizers and compares the results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ for strategy in ("adaptive", "rr"):
 
 
 def outcomes(environment: dict[str, str]) -> tuple[list[str], str]:
-    """Return what the searches found, and what the sanitizers said."""
+    """Return the results of the searches, and what the sanitizers printed."""
     ran = subprocess.run(
         [sys.executable, "-c", SEARCHES],
         env=os.environ | environment,
@@ -64,13 +64,13 @@ def outcomes(environment: dict[str, str]) -> tuple[list[str], str]:
 
 @contextmanager
 def sanitized() -> Iterator[dict[str, str] | None]:
-    """Give the environment in which the kernels are watched; None if the compiler cannot."""
+    """Give an environment with the kernels under sanitizers; None if the compiler has none."""
     command = compiler()
     assert command is not None
-    found = subprocess.run(
+    sanitizer = subprocess.run(
         [*command, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    if not Path(found).is_absolute():
+    if not Path(sanitizer).is_absolute():
         print("the compiler has no address sanitizer: nothing checked")
         yield None
         return
@@ -79,11 +79,11 @@ def sanitized() -> Iterator[dict[str, str] | None]:
         shutil.copytree(Path(oddarm.__file__).parent, package, ignore=shutil.ignore_patterns("*.c"))
         library = package / "kernels" / LIBRARY.name
         compile_kernels(library, "-O1", "-g", "-fsanitize=address,undefined")
-        yield {"PYTHONPATH": folder, "LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0"}
+        yield {"PYTHONPATH": folder, "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def checks() -> Iterator[Check]:
-    """Yield how many searches went otherwise with all memory and arithmetic watched."""
+    """Yield how many searches end differently under the sanitizers."""
     with sanitized() as environment:
         if environment is None:
             return

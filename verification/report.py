@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scipy.stats import binom
 
 SURE = 1 - 1e-4
-"""A check fails when so many errors would have a chance of less than 1 in 10,000 at the limit."""
+"""A check fails if its errors have a chance of less than 1 in 10,000 at the promised limit."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class Check:
     note: str = ""
 
     @property
-    def most(self) -> int:
+    def plausible_errors(self) -> int:
         """The most errors that are plausible if the promise holds."""
         return int(binom.ppf(SURE, self.runs, self.limit))
 
     @property
     def holds(self) -> bool:
         """Whether the errors are plausible under the promise."""
-        return self.errors <= self.most
+        return self.errors <= self.plausible_errors
 
     def __str__(self) -> str:
         verdict = "ok  " if self.holds else "FAIL"
         return (
             f"{verdict} {self.name:<46} wrong in {self.errors:>4} of {self.runs:,} "
-            f"(promised {self.limit:g}, allowed {self.most:,})  {self.note}".rstrip()
+            f"(promised {self.limit:g}, allowed {self.plausible_errors:,})  {self.note}".rstrip()
         )

@@ -1,11 +1,11 @@
-"""Whether two versions of oddarm decide alike, to the last bit.
+"""Do two versions of oddarm decide the same, to the last bit?
 
     python -m verification.sameness save FILE       # on the version before a change
     python -m verification.sameness compare FILE    # on the version after it
 
 Both run the same searches, over all strategies, kinds of rewards, rules for stopping and ways of
-asking, and keep a digest of what was asked for, in order, and of the answer. Only public names are
-used, so that a change of the inside does not touch this file.
+asking, and keep a digest of the pulls asked for, in order, and of the answer. This file uses only
+public names, so that an internal change does not touch it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from oddarm.sources import PoolSource, SimulatedArms, Source
 from oddarm.strategies import STRATEGIES, Gold
 
 BUDGETS = {"adaptive": 30_000, "gold": 20_000, "gold-intervals": 20_000}
-SMALL_BUDGET = 4_000  # of the other strategies, which are slow
+SMALL_BUDGET = 4_000  # for the other strategies, which are slow
 RANGE = (-2.0, 3.0)
 UNBOUNDED = SubGaussian(scale=0.5)
 
@@ -64,7 +64,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Yield all cases that a strategy takes."""
+    """Yield all cases, for every strategy."""
     ways = ("single", "rounds", "batches", "late", "saved", "arrays", "failed")
     for strategy in (*STRATEGIES, "gold-intervals"):
         adaptive = strategy == "adaptive"
@@ -113,7 +113,7 @@ def source_of(case: Case) -> Source:
 
 
 def model_of(case: Case) -> Any:
-    """Return what a reward may be, if there is no pool."""
+    """Return the model of the rewards, for cases without a pool."""
     return {"bernoulli": "bernoulli", "bounded": RANGE, "subgaussian": UNBOUNDED}[case.rewards]
 
 
@@ -137,7 +137,7 @@ def options_of(case: Case) -> dict[str, Any]:
 
 
 def outcome(case: Case) -> str:
-    """Return a digest of what a search asks for and answers; what refuses it, if it is refused."""
+    """Return a digest of what a search asks for and answers, or the error that refuses it."""
     asked = hashlib.sha256()
     try:
         if case.way == "compiled":
@@ -164,14 +164,14 @@ def outcome(case: Case) -> str:
         "statuses": list(result.statuses),
         "certificates": [
             (
-                one.members,
-                one.status,
-                one.gap_at_least,
-                one.gap_at_most,
-                one.rest_at_least,
-                one.rest_at_most,
+                certificate.members,
+                certificate.status,
+                certificate.gap_at_least,
+                certificate.gap_at_most,
+                certificate.rest_at_least,
+                certificate.rest_at_most,
             )
-            for one in result.certificates
+            for certificate in result.certificates
         ],
     }
     text = json.dumps(answer, default=str) + asked.hexdigest()
@@ -211,10 +211,10 @@ def drive(search: Any, source: Source, case: Case, asked: Any) -> Any:
 
 
 def outcomes() -> dict[str, str]:
-    """Return the outcome of every case, worked out on all cores."""
-    every = list(cases())
-    found = get_reusable_executor().map(outcome, every, chunksize=4)
-    return {case.name: digest for case, digest in zip(every, found, strict=True)}
+    """Return the outcome of every case, computed on all cores."""
+    all_cases = list(cases())
+    digests = get_reusable_executor().map(outcome, all_cases, chunksize=4)
+    return {case.name: digest for case, digest in zip(all_cases, digests, strict=True)}
 
 
 def main(words: list[str]) -> int:

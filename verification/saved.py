@@ -1,4 +1,4 @@
-"""Searches to be saved: every strategy, reward model and rule of stopping, at several moments."""
+"""Searches to save: every strategy, reward model and rule for stopping, at several moments."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MODELS: dict[str, Rewards] = {
 }
 MOMENTS = ("fresh", "begun", "middle", "late", "aside", "done")
 """When a search is saved: with no reward, before every arm has one, in an early and a late round,
-with an arm set aside, and when it is over."""
+with a failed arm, and when it is done."""
 
 
 def reward(model: Rewards, arm: int, k: int) -> float:
-    """Return reward number k of an arm: by these two alone."""
+    """Return reward number k of an arm, which depends only on the arm and k."""
     rng = np.random.default_rng([7, arm, k])
     if isinstance(model, Bernoulli):
         return float(rng.random() < MEANS[arm])
@@ -38,14 +38,14 @@ def reward(model: Rewards, arm: int, k: int) -> float:
 
 def tell(search: Search, arm: Any) -> None:
     """Tell the next reward of an arm, unless its pool is exhausted."""
-    at = search.names.index(arm)
-    k, pools = int(search.tally.counts[at]), search.tally.pools
-    if pools is None or k < pools[at]:
-        search.tell(arm, reward(search.rewards, at % len(MEANS), k))
+    index = search.names.index(arm)
+    k, pools = int(search.tally.counts[index]), search.tally.pools
+    if pools is None or k < pools[index]:
+        search.tell(arm, reward(search.rewards, index % len(MEANS), k))
 
 
 def drive(search: Search, pulls: float) -> Search:
-    """Ask for one arm, for some and for a round in turn, until so many rewards are told."""
+    """Ask in turn for one arm, for three and for a round, until `pulls` rewards are told."""
     step = 0
     while not search.done and search.pulls < pulls:
         asked = search.ask((1, 3, None)[step % 3])

@@ -1,8 +1,8 @@
-"""Is a damaged state loaded or refused, and nothing else? Mutated files, in a process of their own.
+"""Is every damaged state either loaded or refused? Mutated files, in a process of their own.
 
-Each file is a search that was saved and then damaged. It must be refused with StateError, or load;
-what loads is asked, told, looked at and saved for a while. A crash or a hang ends the process, is
-counted, and the next one goes on with the next file.
+Each file is a search that was saved and then damaged. It must be refused with StateError, or load.
+A search that loads is asked, told, looked at and saved for a while. A crash or a hang ends the
+process and is counted; the next process goes on with the next file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from verification.saved import MOMENTS, at_moment, kinds, tell
 
 STATES = 5000
 SECONDS = 30
-"""After how long a file counts as a hang."""
+"""Seconds after which a file counts as a hang."""
 ODD: tuple[Any, ...] = (
     0, 1, -1, 2, 7, 8, 2**31, 2**53, 2**62, 2**63, -(2**63), 10**30, 10**400, 0.5, -0.5, 1e-300,
     1e300, -1e308, float("nan"), float("inf"), -float("inf"), "nan", "inf", "x", "", "1e999999999",
@@ -48,7 +48,7 @@ def _saved(kind: int, moment: str) -> dict[str, Any]:
 
 
 def mutated(number: int) -> bytes:
-    """Return file number k: always the same."""
+    """Return file number `number`, which is always the same."""
     rng = np.random.default_rng([11, number])
     moment = MOMENTS[int(rng.integers(len(MOMENTS)))]
     state = copy.deepcopy(_saved(int(rng.integers(len(KINDS))), moment))
@@ -65,10 +65,10 @@ def mutated(number: int) -> bytes:
 
 
 def _pick(value: Any, rng: np.random.Generator, stop: float) -> tuple[Any, Any]:
-    """Return a place in nested values: what holds it, and where in that it is.
+    """Return a place in nested values: the container that holds it, and its key there.
 
-    Every key has the same chance on the way down, however much is below it; at each that holds
-    more the way ends with the probability `stop`.
+    Each step down takes every key with the same chance, however much is below it. At a key that
+    holds more, the descent stops with the probability `stop`.
     """
     keys = list(value) if isinstance(value, dict) else range(len(value))
     key = keys[int(rng.integers(len(keys)))]
@@ -78,7 +78,7 @@ def _pick(value: Any, rng: np.random.Generator, stop: float) -> tuple[Any, Any]:
 
 
 def _change(state: Any, rng: np.random.Generator) -> None:
-    """Delete, replace, lengthen, shorten or swap something anywhere."""
+    """Delete, replace, lengthen, shorten or swap a value anywhere."""
     holder, key = _pick(state, rng, 0.25)
     what = int(rng.integers(7))
     if what == 0:
@@ -92,15 +92,15 @@ def _change(state: Any, rng: np.random.Generator) -> None:
     elif what == 5 and isinstance(holder[key], str):
         holder[key] = _flipped(holder[key], rng)
     else:
-        other, at = _pick(state, rng, 0.25)
-        if not isinstance(holder[key], dict | list) and not isinstance(other[at], dict | list):
-            holder[key], other[at] = other[at], holder[key]
+        other, place = _pick(state, rng, 0.25)
+        if not isinstance(holder[key], dict | list) and not isinstance(other[place], dict | list):
+            holder[key], other[place] = other[place], holder[key]
         else:
-            holder[key] = copy.deepcopy(other[at])
+            holder[key] = copy.deepcopy(other[place])
 
 
 def _small_change(state: Any, rng: np.random.Generator) -> None:
-    """Change some numbers to others that they could nearly be, and some flags: that may load."""
+    """Change some numbers slightly, and some flags, so that the file may still load."""
     for _ in range(int(rng.integers(1, 3))):
         part = ("run", "run", "run", "tally", "problem", "rewards")[int(rng.integers(6))]
         holder, key = _pick(state[part], rng, 0.0)
@@ -120,14 +120,14 @@ def _small_change(state: Any, rng: np.random.Generator) -> None:
 
 
 def _shuffle(state: Any, rng: np.random.Generator) -> None:
-    """Give each part of the state to other arms than the rest, or make up whole arrays."""
+    """Give one part of the state to other arms than the rest, or make up whole arrays."""
     run, tally = state["run"], state["tally"]
     arrays = [value["data"] for value in _arrays(run)]
     what = int(rng.integers(4))
     if what == 0:  # rewards
         rows = [tally["counts"], tally["totals"], tally["scatter"], *(tally["drawn"] or [])]
         _permute([row for row in rows if row], rng)
-    elif what == 1:  # all that the run has
+    elif what == 1:  # all arrays of the run
         n = len(tally["counts"]) - len(state["aside"])
         _permute([data for data in arrays if len(data) == n], rng)
     elif what == 2:  # one array of the run
@@ -136,12 +136,12 @@ def _shuffle(state: Any, rng: np.random.Generator) -> None:
             data[:] = rng.integers(0, rng.choice([2, 3, 9, 500]), len(data)).tolist()
         else:
             _permute([data], rng)
-    else:  # all intervals alike
+    else:  # all intervals equal
         for holder in (run, run.get("intervals", {})):
             if "low" in holder and "high" in holder:
-                at = int(rng.integers(len(holder["low"]["data"])))
+                arm = int(rng.integers(len(holder["low"]["data"])))
                 for end in ("low", "high"):
-                    same = holder[end if rng.random() < 0.7 else "low"]["data"][at]
+                    same = holder[end if rng.random() < 0.7 else "low"]["data"][arm]
                     holder[end]["data"] = [same] * len(holder[end]["data"])
 
 
@@ -159,22 +159,22 @@ def _permute(rows: list[Any], rng: np.random.Generator) -> None:
     """Put the entries of some lists into another order, the same for all."""
     order = rng.permutation(len(rows[0])) if rows else []
     for row in rows:
-        row[:] = [row[at] for at in order]
+        row[:] = [row[index] for index in order]
 
 
 def _flipped(text: str, rng: np.random.Generator) -> str:
-    """Return a text with a bit flipped, of what base64 it is if it may be."""
+    """Return a text with one bit flipped; if it is base64, a bit of the decoded bytes."""
     try:
         data = bytearray(base64.b64decode(text, validate=True))
-        at = int(rng.integers(len(data)))
-        data[at] ^= 1 << int(rng.integers(8))
+        index = int(rng.integers(len(data)))
+        data[index] ^= 1 << int(rng.integers(8))
         return base64.b64encode(bytes(data)).decode()
     except ValueError:
         return text[::-1] + "x"
 
 
 def _change_text(text: str, rng: np.random.Generator) -> bytes:
-    """Return a text cut, with bytes flipped, with a name twice, or nested a million deep."""
+    """Return a text cut, with bits flipped, a name twice, deep nesting, or an odd number."""
     what = int(rng.integers(5))
     if what == 0:
         return text[: int(rng.integers(len(text)))].encode()
@@ -191,7 +191,7 @@ def _change_text(text: str, rng: np.random.Generator) -> bytes:
 
 
 def use(search: Search) -> None:
-    """Ask, tell, look at and save a search for a while; whatever goes wrong is an error."""
+    """Ask, tell, look at and save a search for a while; any exception is an error."""
     for limit in (1, 5, None, 1, 40):
         search.result().to_json()
         if search.done:
@@ -203,7 +203,7 @@ def use(search: Search) -> None:
             tell(search, arm)
     saved = json.dumps(search.to_dict(), allow_nan=False)
     again = Search.from_dict(parse(saved))
-    assert json.dumps(again.to_dict()) == saved, "loaded again it is another"
+    assert json.dumps(again.to_dict()) == saved, "saved and loaded again, it differs"
     for arm in again.ask_indices(12).tolist():
         tell(again, again.names[arm])
     try:
@@ -233,16 +233,16 @@ def outcome(path: Path) -> str:
 
 
 def child(first: int, last: int) -> None:
-    """Print what happens to each file, at once, so that nothing is lost in a crash."""
+    """Print what happens to each file as soon as it is known, so that a crash loses nothing."""
     faulthandler.enable()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "search.json"
         for number in range(first, last):
             path.write_bytes(mutated(number))
             faulthandler.dump_traceback_later(SECONDS, exit=True)
-            told = outcome(path)
+            happened = outcome(path)
             faulthandler.cancel_dump_traceback_later()
-            print(number, told.replace("\n", " "), flush=True)
+            print(number, happened.replace("\n", " "), flush=True)
 
 
 def outcomes(count: int, environment: dict[str, str] | None = None) -> dict[int, str]:
@@ -259,20 +259,20 @@ def outcomes(count: int, environment: dict[str, str] | None = None) -> dict[int,
             check=False,
         )
         for line in ran.stdout.splitlines():
-            number, told = line.split(" ", 1)
-            found[int(number)] = told
+            number, happened = line.split(" ", 1)
+            found[int(number)] = happened
         first = max(found, default=-1) + 1
         said = ran.stderr.strip()[-2000:]
         if first < count:
             found[first] = f"it ended the process ({ran.returncode}): {said}"
             first += 1
         elif said:
-            found[first] = f"beside the answers: {said}"
+            found[first] = f"besides the answers: {said}"
     return found
 
 
 def checks(count: int = STATES) -> Iterator[Check]:
-    """Yield how many damaged files were neither loaded nor refused, and with memory watched."""
+    """Yield how many damaged files were neither loaded nor refused, also under the sanitizers."""
     yield _check("damaged states, loaded or refused", count, outcomes(count))
     with sanitized() as environment:
         if environment is not None:

@@ -1,7 +1,7 @@
 """Algorithm 1 with the proved radius, in plain Python on a networkx graph.
 
-As one would write it with care: only the edges of the pulled arm are looked at, and communities
-only after one of them broke.
+It is written with care: it looks only at the edges of the pulled arm, and at communities only after
+one of those edges is deleted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main(n: int, pulls: int) -> float:
     """Return the seconds per pull."""
     rng = random.Random(0)
     means = [0.4 + 0.2 * min(i, n - 2) / (n - 2) for i in range(n)]
-    epsilon, alpha, most = 2.5, 0.1 / n, 2
+    epsilon, alpha, capacity = 2.5, 0.1 / n, 2
     b = (1 + math.exp(1 / 16) + epsilon) / (1 - math.exp(1 / 16) + epsilon)
     level = -2 * math.log(alpha)
     r = 2000 / (level + math.log1p(level))
@@ -48,10 +48,10 @@ def main(n: int, pulls: int) -> float:
             if lost:
                 graph.remove_edges_from([(i, j) for j in lost])
                 for members in nx.connected_components(graph):
-                    if len(members) <= most:
+                    if len(members) <= capacity:
                         for j in members:
                             terminal.setdefault(j, done)
-            if len(terminal) >= most:
+            if len(terminal) >= capacity:
                 return (time.process_time() - start) / done
     return (time.process_time() - start) / done
 
