@@ -213,10 +213,10 @@ def _instance(cell: Cell, run: int) -> tuple[np.ndarray[Any, Any], set[int], int
     """Return the means of a run, the true outliers, and the most outliers allowed."""
     if not cell.means:
         instance = configuration(cell.instance, seed=run)
-        return instance.means, set(instance.outliers), instance.problem.largest_group(cell.n)
+        return instance.means, set(instance.outliers), instance.problem.max_members(cell.n)
     means = np.array(cell.means)
     group = outlier_groups(means, cell.epsilon, RHO)[-1]
-    most = Problem(epsilon=cell.epsilon, rho=RHO).largest_group(cell.n)
+    most = Problem(epsilon=cell.epsilon, rho=RHO).max_members(cell.n)
     return means, {int(str(i)) for i in group.members}, most
 
 

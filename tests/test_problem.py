@@ -14,7 +14,7 @@ from oddarm.problem import MIN_GOLD_EPSILON, exact
 def test_capacity_is_exact():
     """20 arms at ρ = 0.9 leave room for exactly two, not for 1.9999999999999996."""
     assert Problem(rho=0.9).capacity(20) == 2
-    assert Problem(rho=0.9).largest_group(20) == 2
+    assert Problem(rho=0.9).max_members(20) == 2
     assert Problem(rho=0.7).capacity(10) == 3
     assert Problem(rho=Fraction(2, 3)).capacity(9) == 3
     assert Problem(rho=Decimal("0.8")).capacity(15) == 3
@@ -24,9 +24,9 @@ def test_capacity_is_exact():
 @pytest.mark.parametrize(("n", "largest", "strict_largest", "side"), [(20, 2, 1, 3), (47, 4, 4, 5)])
 def test_sizes(n, largest, strict_largest, side):
     """A group has at most c members (fewer than c if strict), a side more than c."""
-    assert Problem().largest_group(n) == largest
-    assert Problem(strict=True).largest_group(n) == strict_largest
-    assert Problem().smallest_side(n) == Problem(strict=True).smallest_side(n) == side
+    assert Problem().max_members(n) == largest
+    assert Problem(strict=True).max_members(n) == strict_largest
+    assert Problem().min_segment(n) == Problem(strict=True).min_segment(n) == side
 
 
 def test_max_outliers_is_the_capacity():

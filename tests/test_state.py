@@ -345,8 +345,8 @@ def test_a_run_without_fields_has_its_verdict_saved():
     class Mine(RR):
         name = "mine"
 
-        def start(self, setting):
-            return Plain(setting, self.k)
+        def start(self, context):
+            return Plain(context, self.k)
 
     search = drive(Search(list("abcdefgh"), Mine(), max_outliers=2), 20)
     state = search.to_dict()

@@ -87,7 +87,7 @@ class Problem:
 
     Example:
         >>> problem = Problem(epsilon=2.5, rho=0.9)
-        >>> problem.capacity(20), problem.largest_group(47)
+        >>> problem.capacity(20), problem.max_members(47)
         (Fraction(2, 1), 4)
         >>> round(problem.b, 4)
         1.8741
@@ -141,13 +141,13 @@ class Problem:
             return Fraction(self.max_outliers)
         return n * (1 - exact(self.rho))
 
-    def largest_group(self, n: int) -> int:
-        """Return the size of the largest outlier group that `n` arms may have."""
+    def max_members(self, n: int) -> int:
+        """Return the most members that a group of `n` arms may have."""
         c = self.capacity(n)
         return math.ceil(c) - 1 if self.strict else math.floor(c)
 
-    def smallest_side(self, n: int) -> int:
-        """Return the least number of arms that a non-empty side of a group has: more than c."""
+    def min_segment(self, n: int) -> int:
+        """Return the fewest arms that a segment may have: more than c."""
         return math.floor(self.capacity(n)) + 1
 
     @property
@@ -170,7 +170,7 @@ class Problem:
                 f"must be less than half of the arms: "
                 f"pass at most {max((n - 1) // 2, 1)}, or at least {2 * int(c) + 1} arms."
             )
-        if self.largest_group(n) < 1:
+        if self.max_members(n) < 1:
             rule = "> 1 (strict)" if self.strict else ">= 1"
             remedy = (
                 "max_outliers=2"

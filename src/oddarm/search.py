@@ -30,7 +30,7 @@ from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
 from oddarm.state import OrNone, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Outcome, Run, Setting, Strategy, Verdict, as_strategy
+from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search"]
@@ -124,8 +124,10 @@ class Search:
         )
         self.supposes: list[str] = []
         self.tally = Tally(self.n, self.rewards)
-        setting = Setting(self.problem, self.rewards, self.tally, self.n, bound, until, self.seed)
-        self.core = SearchCore(self.strategy, setting, budget)
+        context = RunContext(
+            self.problem, self.rewards, self.tally, self.n, bound, until, self.seed
+        )
+        self.core = SearchCore(self.strategy, context, budget)
 
     @property
     def run(self) -> Run:

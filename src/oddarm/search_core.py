@@ -13,7 +13,7 @@ from oddarm._typing import Floats, Indices
 from oddarm.errors import ParameterError
 from oddarm.ledger import Ledger
 from oddarm.state import Arms, Kind, Word, damaged
-from oddarm.strategies import Run, Setting, Strategy, Verdict
+from oddarm.strategies import Run, RunContext, Strategy, Verdict
 from oddarm.tally import Tally
 
 __all__ = ["SearchCore"]
@@ -29,7 +29,7 @@ class SearchCore:
 
     Args:
         strategy: Makes the run.
-        setting: What the run may know, with all arms.
+        context: What the run may know, with all arms.
         max_pulls: The budget; None for no limit.
 
     Attributes:
@@ -40,11 +40,11 @@ class SearchCore:
         run: The run of the strategy.
     """
 
-    def __init__(self, strategy: Strategy, setting: Setting, max_pulls: int | None) -> None:
-        self.tally: Tally = setting.tally
-        self.ledger = Ledger(setting.tally, max_pulls)
+    def __init__(self, strategy: Strategy, context: RunContext, max_pulls: int | None) -> None:
+        self.tally: Tally = context.tally
+        self.ledger = Ledger(context.tally, max_pulls)
         self._strategy = strategy
-        self._setting = setting
+        self._context = context
         self._start({})
 
     @property
@@ -173,26 +173,26 @@ class SearchCore:
 
     def _start(self, failed: dict[int, str]) -> None:
         """Start a run over all arms but those that failed."""
-        setting = self._setting
+        context = self._context
         self.failed = failed
         self.live: Indices | None = None  # made only if needed: there may be 10⁸ arms
         if failed:
-            live = [i for i in range(setting.n) if i not in failed]
+            live = [i for i in range(context.n) if i not in failed]
             self.live = np.array(live, dtype=np.intp)
-            problem, rewards = setting.problem, setting.rewards
-            problem = replace(problem, delta=problem.delta * (len(live) / setting.n))
+            problem, rewards = context.problem, context.rewards
+            problem = replace(problem, delta=problem.delta * (len(live) / context.n))
             if problem.max_outliers is None:
-                rho = 1 - problem.capacity(setting.n) / len(live)  # exact, so that c stays
+                rho = 1 - problem.capacity(context.n) / len(live)  # exact, so that c stays
                 problem = replace(problem, rho=rho)  # type: ignore[arg-type]
             if rewards.pools is not None:
                 rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
             tally = self.tally.take(live)
-            setting = replace(setting, problem=problem, rewards=rewards, tally=tally, n=len(live))
-        self.run: Run = self._strategy.start(setting)
+            context = replace(context, problem=problem, rewards=rewards, tally=tally, n=len(live))
+        self.run: Run = self._strategy.start(context)
 
     def _check_left(self, failed: int) -> None:
         """Raise ParameterError if too few arms are left when `failed` arms have failed."""
-        n, problem = self._setting.n, self._setting.problem
+        n, problem = self._context.n, self._context.problem
         left, c = n - failed, problem.capacity(n)
         if left <= 2 * c or left < 3:
             raise ParameterError(

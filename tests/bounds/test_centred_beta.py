@@ -9,9 +9,13 @@ from scipy.stats import binom
 from verification.coverage import look_times, misses
 
 from oddarm.bounds import BetaMixture, CentredBeta
-from oddarm.kernels.centred import JEFFREYS, RHO, _centred, log_capital
+from oddarm.kernels.native import function
 from oddarm.rewards import Bernoulli
 from oddarm.tally import Tally
+
+RHO, JEFFREYS = 4.0, 0.1  # weight of the centred prior, share of the other: as in centred.c
+centred_capital = function("centred_capital", "real real real", "real")
+log_capital = function("log_capital", "real real real", "real")
 
 GRID = np.unique(np.concatenate([np.logspace(-9, -1, 400), np.linspace(0.1, 0.9, 801)]))
 GRID = np.concatenate([GRID, 1 - GRID[GRID < 0.1][::-1]])
@@ -51,7 +55,7 @@ def test_capital_is_a_martingale(p):
 def test_rates_that_are_not_rejected_are_an_interval(m):
     """Both capitals fall to a least value and rise from there on; at s/m nothing is won."""
     for s in {0, 1, m // 100, m // 3, m // 2, m - 1, m}:
-        for capital in (_centred, log_capital):
+        for capital in (centred_capital, log_capital):
             values = np.array([capital(float(s), float(m), p) for p in GRID])
             least = int(np.argmin(values))
             slack = 1e-9 * np.maximum(np.abs(values[1:]), 1.0)

@@ -38,14 +38,14 @@ def test_groups_equal_brute_force(instance, mixed):
     """Contiguous and general groups are those that enumeration with rationals finds."""
     means, largest, epsilon, strict = instance
     problem = Problem(epsilon=float(epsilon), max_outliers=largest, strict=strict)
-    if problem.largest_group(len(means)) < 1:
+    if problem.max_members(len(means)) < 1:
         return
     found = outlier_groups(means, float(epsilon), max_outliers=largest, strict=strict, mixed=mixed)
     expected = brute_force.groups(
         means,
         epsilon,
-        problem.largest_group(len(means)),
-        problem.smallest_side(len(means)),
+        problem.max_members(len(means)),
+        problem.min_segment(len(means)),
         mixed=mixed,
     )
     assert {frozenset(g.members) for g in found} == expected

@@ -484,8 +484,8 @@ def test_a_strategy_that_asks_for_nothing():
     """A strategy that asks for nothing though it is not done is an error, not an endless loop."""
 
     class Lazy(oddarm.strategies.Gold):
-        def start(self, setting):
-            run = super().start(setting)
+        def start(self, context):
+            run = super().start(context)
             run.ask = lambda limit: []  # noqa: ARG005
             return run
 

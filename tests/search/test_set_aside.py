@@ -61,16 +61,16 @@ def test_no_arm_is_asked_for_anew():
 def test_the_level_and_the_capacity_stay():
     """Each arm's interval stays at δ/n and the capacity stays c, whole or not."""
     search = Search(25, "gold", rho=0.9, delta=0.1)
-    before = search.run.setting
+    before = search.run.context
     assert before.problem.capacity(before.n) == Fraction(5, 2)
     drive(search, SimulatedArms(np.linspace(0.3, 0.7, 25)), 60)
     for arm in (3, 20):
         search.set_aside(arm, "gone")
-    now = search.run.setting
+    now = search.run.context
     assert now.n == 23
     assert now.problem.capacity(now.n) == Fraction(5, 2)
-    assert now.problem.largest_group(now.n) == before.problem.largest_group(25) == 2
-    assert now.problem.smallest_side(now.n) == before.problem.smallest_side(25) == 3
+    assert now.problem.max_members(now.n) == before.problem.max_members(25) == 2
+    assert now.problem.min_segment(now.n) == before.problem.min_segment(25) == 3
     assert now.problem.delta / now.n == pytest.approx(0.1 / 25)
     assert search.problem.delta == 0.1
 

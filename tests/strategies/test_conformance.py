@@ -23,8 +23,8 @@ def test_the_checker_finds_a_broken_strategy():
             return []
 
     class Lazy(RR):
-        def start(self, setting):
-            return Idle(setting, self.k)
+        def start(self, context):
+            return Idle(context, self.k)
 
     with pytest.raises(AssertionError, match="gave nothing"):
         check_strategy(Lazy())

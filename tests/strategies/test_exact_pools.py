@@ -66,7 +66,7 @@ def test_answers_equal_brute_force_on_small_pools(zero_one, instances, until):
         most = rng.randint(1, (len(pools) - 1) // 2)
         epsilon = rng.choice([Fraction(k, 10) for k in (1, 5, 10, 15, 20, 25, 50)])
         problem = Problem(float(epsilon), max_outliers=most, strict=most > 1 and rng.random() < 0.3)
-        limits = problem.largest_group(len(pools)), problem.smallest_side(len(pools))
+        limits = problem.max_members(len(pools)), problem.min_segment(len(pools))
         groups = brute_force.groups(means, epsilon, *limits, mixed=True)
         tied += groups != brute_force.groups(means, epsilon - Fraction(1, 999), *limits, mixed=True)
         source = PoolSource(

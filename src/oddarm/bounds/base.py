@@ -86,14 +86,10 @@ class RadiusBound(Bound, Protocol):
 
     Attributes:
         warmup: How often every arm is pulled before the graph is built.
-        grows: Whether the radius of an arm grows while *other* arms are pulled.
     """
 
     @property
     def warmup(self) -> int: ...  # noqa: D102 - described above
-
-    @property
-    def grows(self) -> bool: ...  # noqa: D102
 
     def radii(self, counts: Wholes, totals: Floats, pulls: int) -> Floats:
         """Return β for arms with these pulls and reward sums, after `pulls` pulls in all."""

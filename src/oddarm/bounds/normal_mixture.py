@@ -51,7 +51,6 @@ class NormalMixture(RadiusBound):
     high: float = math.inf
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for the normal mixture, at delta/n for each arm"
-    grows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_parameters(self)

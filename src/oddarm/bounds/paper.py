@@ -35,7 +35,6 @@ class PaperBounded(RadiusBound):
     proved: ClassVar[bool] = False
     reason: ClassVar[str] = "the paper's Hoeffding radius lacks the factor 2 of a two-sided event"
     warmup: ClassVar[int] = 1
-    grows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -64,7 +63,6 @@ class PaperBernoulli(RadiusBound):
         "needs equal radii at equal pulls"
     )
     warmup: ClassVar[int] = 1
-    grows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -94,7 +94,7 @@ def synthetic(
     problem = Problem(epsilon=epsilon, rho=rho)
     problem.check(n)
     epsilon = problem.epsilon
-    most, side = problem.largest_group(n), problem.smallest_side(n)
+    most, side = problem.max_members(n), problem.min_segment(n)
     k = most if outliers is None else whole_number("outliers", outliers, 1)
     if k > most:
         raise ParameterError(f"outliers == {k!r}, must be from 1 to {most} for {n} arms.")

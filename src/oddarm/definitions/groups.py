@@ -149,8 +149,8 @@ def outlier_arms(
     problem.check(n)
     y = _as_array(ordered.values, exact(problem.epsilon))
     wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
-    side = problem.smallest_side(n)
-    normal = n - problem.largest_group(n)
+    side = problem.min_segment(n)
+    normal = n - problem.max_members(n)
     found = np.zeros(n, dtype=bool)
     gaps = np.diff(y)
     for inner in np.unique(np.concatenate([gaps[:0], np.zeros_like(gaps[:1]), gaps])):
@@ -198,14 +198,14 @@ def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     n = len(ordered.values)
     y = _as_array(ordered.values, exact(problem.epsilon))
     wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
-    side = problem.smallest_side(n)
+    side = problem.min_segment(n)
     gaps = np.diff(y)
     zero = np.zeros_like(gaps[:1])
     # below[i]: the largest gap among the i lowest arms; above[i]: among arms i, i + 1, …
     below = np.concatenate([zero, zero, np.maximum.accumulate(gaps)])
     above = np.concatenate([np.maximum.accumulate(gaps[::-1])[::-1], zero, zero])
     groups = []
-    for size in range(1, problem.largest_group(n) + 1):
+    for size in range(1, problem.max_members(n) + 1):
         start = np.arange(n - size + 1)
         low, high = start, n - start - size  # how many arms lie below and above
         fits = ((low == 0) | (low >= side)) & ((high == 0) | (high >= side))
@@ -234,7 +234,7 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     y = ordered.values
     n = len(y)
     wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
-    largest, side = problem.largest_group(n), problem.smallest_side(n)
+    largest, side = problem.max_members(n), problem.min_segment(n)
     gaps = [high - low for low, high in pairwise(y)]
     first = list(range(n))  # of the piece that ends at this arm
     last = list(range(n))  # of the piece that starts at this arm

@@ -130,7 +130,7 @@ def most_pulls(
     y = np.sort(float_means(means)[1])
     n = len(y)
     problem.check(n)
-    largest = problem.largest_group(n)
+    largest = problem.max_members(n)
     # As printed, GOLD waits for c arms even where c is no whole number.
     gap = _decisive_gap(y, largest, math.ceil(problem.capacity(n)) if bound == "paper" else largest)
     if gap < SMALLEST * model.sigma:

@@ -1,9 +1,9 @@
 /* The centred Beta mixture; `oddarm.bounds.centred_beta` says what it is. */
 #include "kernels.h"
 
-/* Weight of the centred prior and share of the stake on the Beta(1/2, 1/2) prior, as in
- * centred.py; the tests compare the capital with its definition by those. */
+/* Weight of the centred prior: a larger one is tighter for arms with many pulls, looser for few. */
 #define RHO 4.0
+/* The Beta(1/2, 1/2) prior has a tenth of the stake. */
 #define LOG_CENTRED (-0.10536051565782631) /* log(1 - 0.1) */
 #define LOG_JEFFREYS (-2.3025850929940455) /* log(0.1) */
 #define CLOSE 1e-9 /* how far apart in logits a rejected rate and one that is kept may be */

@@ -40,7 +40,7 @@ struct gold {
     const uint64_t *starts, *increments;
     int64_t position, pulls, stop_at;
     double b;
-    int64_t largest_group, enough;
+    int64_t max_members, enough;
     struct rule rule;
 
     uint8_t *path;  /* rows of BLOCK + 1: the 1s that an arm drew in the block up to each pull */
@@ -427,7 +427,7 @@ static bool declare(const struct gold *run, int64_t pulls)
                 }
             }
         }
-        if (size > run->largest_group)
+        if (size > run->max_members)
             continue;
         for (int64_t at = 0; at < size; at++) {
             if (!stage[queue[at]]) {

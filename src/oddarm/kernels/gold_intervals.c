@@ -115,8 +115,8 @@ EXPORT bool interval_sweeps(struct sweeps *run)
     bool holds = true;
     for (run->made = 0; run->made < run->rounds && holds; run->made++) {
         m++;
-        const double level = log(((double)m + r) / r) + run->level;
-        const double reach = run->b * (run->sigma * sqrt(((double)m + r) * level) / (double)m);
+        const double log_ratio = log(((double)m + r) / r) + run->level;
+        const double reach = run->b * (run->sigma * sqrt(((double)m + r) * log_ratio) / (double)m);
         for (int64_t x = 0; x < stretches; x++)
             pull(run, since[x], until[x], m, reach);
         holds = ends(run);

@@ -62,19 +62,19 @@ static double whole_remainder(double z)
     return inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
 }
 
-/* d in [0, b] with KL(a, a + d) = level, for fractions a and b = 1 - a: as `kl_deviation` of
+/* d in [0, b] with KL(a, a + d) = divergence, for fractions a and b = 1 - a: as `kl_deviation` of
  * `beta_mixture`, by Newton's method from the right, so that it is never too small. */
-static double deviation(double a, double b, double level)
+static double deviation(double a, double b, double divergence)
 {
     if (!(b > 0.0))
         return 0.0;
     const double entropy = a > 0.0 ? -a * log(a) : 0.0;
-    double d = -b * expm1(-(level + entropy) / b);
-    d = least_of(d, sqrt(level / 2));
-    d = least_of(d, level + sqrt(level * (level + 2 * a)));
+    double d = -b * expm1(-(divergence + entropy) / b);
+    d = least_of(d, sqrt(divergence / 2));
+    d = least_of(d, divergence + sqrt(divergence * (divergence + 2 * a)));
     d = least_of(d, b);
     for (int step = 0; step < 40 && !(d >= b); step++) {
-        double value = -b * log1p(-d / b) - level;
+        double value = -b * log1p(-d / b) - divergence;
         if (a > 0.0)
             value -= a * log1p(d / a);
         const double excess = value * (a + d) * (b - d) / d;

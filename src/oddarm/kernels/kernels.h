@@ -1,6 +1,6 @@
 /* What the kernels share. Arrays are those of numpy: contiguous, of doubles, of 64-bit whole
  * numbers or of booleans of one byte. No kernel allocates memory, keeps state between calls or
- * knows of Python; room for its work is an array that the caller gives it. */
+ * knows of Python; its working memory is an array of the caller. */
 #ifndef ODDARM_KERNELS_H
 #define ODDARM_KERNELS_H
 

@@ -45,7 +45,6 @@ KINDS: dict[str, Any] = {
     "bytes": _Array(np.uint8),
     "words": _Array(np.uint64),
     "small_wholes": _Array(np.int32),
-    "short_wholes": _Array(np.int16),
     "results": c_void_p,  # an array of ctypes, in which a kernel gives several numbers
     "record": c_void_p,
 }

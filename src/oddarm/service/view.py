@@ -124,7 +124,7 @@ def _gold(search: Search, result: Result) -> float | None:
     taken = _taken(result)
     if not result.counts[taken].all() or search.rewards.pools is not None:
         return None
-    problem = search.run.setting.problem  # that of the arms that were not set aside
+    problem = search.run.context.problem  # that of the arms that were not set aside
     try:
         pulls = most_pulls(
             result.means[taken],

@@ -27,10 +27,9 @@ from oddarm.tally import Tally
 
 __all__ = [
     "Certificate",
-    "Floats",
     "Outcome",
     "Run",
-    "Setting",
+    "RunContext",
     "Status",
     "Strategy",
     "Until",
@@ -99,7 +98,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunContext:
     """All that a strategy may know of the search that it serves."""
 
     problem: Problem
@@ -128,9 +127,9 @@ class Run(ABC):
     compiled: ClassVar[str | None] = None
     """The module that can advance the run on simulated 0/1 rewards in compiled code, if any."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        self.tally = setting.tally
+    def __init__(self, context: RunContext) -> None:
+        self.context = context
+        self.tally = context.tally
 
     @property
     @abstractmethod
@@ -189,7 +188,7 @@ class Run(ABC):
         order = self.order()
         declared = self.declared(order)
         rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
-        statuses: list[Status] = [rest] * self.setting.n
+        statuses: list[Status] = [rest] * self.context.n
         for arm in declared:
             statuses[arm] = "outlier"
         low, high = self.interval_ends()
@@ -247,14 +246,14 @@ class Strategy(ABC):
     """Whether it takes finite pools, drawn without replacement."""
 
     @abstractmethod
-    def start(self, setting: Setting) -> Run:
-        """Return a new run, or raise ParameterError if the algorithm does not fit the setting."""
+    def start(self, context: RunContext) -> Run:
+        """Return a new run, or raise ParameterError if the algorithm does not fit the search."""
 
-    def check(self, setting: Setting) -> None:
+    def check(self, context: RunContext) -> None:
         """Raise ParameterError if the strategy cannot do what `until` asks."""
-        if setting.until != "ranked" and not self.confirms:
+        if context.until != "ranked" and not self.confirms:
             raise ParameterError(
-                f"until == {setting.until!r} with strategy {self.name!r}, which only ranks: "
+                f"until == {context.until!r} with strategy {self.name!r}, which only ranks: "
                 "pass until='ranked'."
             )
 

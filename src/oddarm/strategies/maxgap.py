@@ -11,7 +11,7 @@ import numpy as np
 from oddarm._typing import Floats, Indices
 from oddarm.definitions.interval_gaps import certified_cuts, largest_possible_gap, possible_gaps
 from oddarm.state import Kind, OrNone, Real
-from oddarm.strategies.base import Setting, Strategy
+from oddarm.strategies.base import RunContext, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["MaxGap", "MaxGapTop2"]
@@ -57,10 +57,10 @@ class MaxGap(Strategy):
         """The split is the promise."""
         return "no other gap between neighbours is larger"
 
-    def start(self, setting: Setting) -> MaxGapRun:
+    def start(self, context: RunContext) -> MaxGapRun:
         """Return a new run."""
-        self.check(setting)
-        return MaxGapRun(setting, self.values)
+        self.check(context)
+        return MaxGapRun(context, self.values)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class MaxGapRun(RoundRun):
         split: The middle of the largest gap, once it is known.
     """
 
-    def __init__(self, setting: Setting, values: int) -> None:
-        super().__init__(setting)
+    def __init__(self, context: RunContext, values: int) -> None:
+        super().__init__(context)
         self.values = values
         self.split: float | None = None
 
@@ -134,7 +134,7 @@ class MaxGapRun(RoundRun):
     def _beyond(self, split: float, below: Indices, above: Indices) -> list[int]:
         """Return the smaller side, the furthest from the split first, if it is small enough."""
         side = below if len(below) <= len(above) else above
-        if len(side) > self.setting.problem.largest_group(self.setting.n):
+        if len(side) > self.context.problem.max_members(self.context.n):
             return []
         distance = np.abs(self.tally.means[side] - split)
         return [int(i) for i in side[np.argsort(-distance, kind="stable")]]

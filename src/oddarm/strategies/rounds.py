@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from oddarm._typing import Floats, Indices
 from oddarm.bounds import Bound, RunningIntervals, interval_bound, radius_bound
 from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word
-from oddarm.strategies.base import Run, Setting
+from oddarm.strategies.base import Run, RunContext
 
-__all__ = ["RoundRun", "setting_bound"]
+__all__ = ["RoundRun", "context_bound"]
 
 
-def setting_bound(setting: Setting) -> Bound:
-    """Return the intervals of a setting: as printed in the GOLD paper, or the tightest proved."""
-    if setting.bound == "paper":
-        return radius_bound(setting.rewards, setting.n, setting.problem.delta, "paper")
-    return interval_bound(setting.rewards, setting.n, setting.problem.delta)
+def context_bound(context: RunContext) -> Bound:
+    """Return the intervals of a search: as printed in the GOLD paper, or the tightest proved."""
+    if context.bound == "paper":
+        return radius_bound(context.rewards, context.n, context.problem.delta, "paper")
+    return interval_bound(context.rewards, context.n, context.problem.delta)
 
 
 class RoundRun(Run):
@@ -36,17 +36,17 @@ class RoundRun(Run):
         answer: The arms declared, in order.
     """
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self.queue: list[int] = []
         self.started = 0
         self.answer: list[int] = []
-        self.asked: NDArray[np.int64] = np.zeros(setting.n, dtype=np.int64)
+        self.asked: NDArray[np.int64] = np.zeros(context.n, dtype=np.int64)
         self.intervals = self.make_intervals()
 
     def make_intervals(self) -> RunningIntervals:
         """Return the intervals to keep."""
-        return RunningIntervals(setting_bound(self.setting), self.tally)
+        return RunningIntervals(context_bound(self.context), self.tally)
 
     @abstractmethod
     def next_round(self) -> list[int]:
@@ -88,7 +88,7 @@ class RoundRun(Run):
 
     def _refill(self, again: bool) -> None:
         """Fill the queue; with what was asked for and not told only if `again`."""
-        n = self.setting.n
+        n = self.context.n
         if self.started < n:
             self.queue, self.started = list(range(self.started, n)), n
             return
@@ -138,7 +138,7 @@ class RoundRun(Run):
 
     def adopt(self) -> None:
         """Ask once for the arms without a reward, then go on in rounds."""
-        self.started = self.setting.n
+        self.started = self.context.n
         self.queue = np.flatnonzero(self.tally.counts == 0).tolist()
         super().adopt()
 
@@ -172,14 +172,14 @@ class RoundRun(Run):
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        n = self.setting.n
+        n = self.context.n
         return {
             "verdict": Word("running", "ranked", "none"),
             "queue": Arms(n, distinct=False),
             "started": Whole(0, n),
             "asked": Wholes(n, 0, MOST),
             "answer": Arms(n),
-            "intervals": Part(self.intervals, self.intervals.fields(self.setting.rewards)),
+            "intervals": Part(self.intervals, self.intervals.fields(self.context.rewards)),
         }
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:

@@ -275,7 +275,7 @@ def decided(low, high, epsilon, most, until="ranked"):
 
 def sets_of(run):
     """Return the arms declared up to each stage, from none on."""
-    return [np.zeros(run.setting.n, dtype=bool), *(stage.members for stage in run.stages)]
+    return [np.zeros(run.context.n, dtype=bool), *(stage.members for stage in run.stages)]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -32,7 +32,7 @@ def fits(run: AdaptiveRun, arms: SimulatedArms) -> bool:
 def advance(run: AdaptiveRun, arms: SimulatedArms, stop: int) -> None:
     """Pull until all is decided or `stop` rewards have been told."""
     assert isinstance(run.bound, CentredBeta)
-    tally, needed, n = run.tally, run.bound.level, run.setting.n
+    tally, needed, n = run.tally, run.bound.level, run.context.n
     while run.verdict == "running" and tally.pulls < stop:
         if not run.round.quota.any():
             run.begin_round()

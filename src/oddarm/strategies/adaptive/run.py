@@ -39,7 +39,7 @@ from oddarm.strategies.adaptive.constants import (
 )
 from oddarm.strategies.adaptive.plan import Plan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
-from oddarm.strategies.base import Certificate, Run, Setting, Strategy
+from oddarm.strategies.base import Certificate, Run, RunContext, Strategy
 
 __all__ = ["Adaptive", "AdaptiveRun"]
 
@@ -75,15 +75,15 @@ class Adaptive(Strategy):
     name: ClassVar[str] = "adaptive"
     confirms: ClassVar[bool] = True
 
-    def start(self, setting: Setting) -> AdaptiveRun:
+    def start(self, context: RunContext) -> AdaptiveRun:
         """Return a new run."""
-        self.check(setting)
-        if setting.bound == "paper":
+        self.check(context)
+        if context.bound == "paper":
             raise ParameterError(
                 "bound == 'paper' with strategy 'adaptive', which needs intervals that hold at all "
                 "times: pass bound='anytime', or strategy='gold'."
             )
-        return AdaptiveRun(setting)
+        return AdaptiveRun(context)
 
 
 class AdaptiveRun(Run):
@@ -108,12 +108,12 @@ class AdaptiveRun(Run):
 
     compiled: ClassVar[str | None] = "oddarm.strategies.adaptive.compiled"
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        n, problem, rewards = setting.n, setting.problem, setting.rewards
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
+        n, problem, rewards = context.n, context.problem, context.rewards
         self.gap_factor = 1.0 + float(problem.epsilon)
-        self.max_members = problem.largest_group(n)
-        self.min_segment = problem.smallest_side(n)
+        self.max_members = problem.max_members(n)
+        self.min_segment = problem.min_segment(n)
         paired = isinstance(rewards, Bernoulli) and rewards.pools is None
         self.pair_delta = PAIR_SHARE * problem.delta if paired else 0.0
         self._bound: Bound = (
@@ -147,7 +147,7 @@ class AdaptiveRun(Run):
         """Which arms are declared."""
         if self.stages:
             return self.stages[-1].members
-        return np.zeros(self.setting.n, dtype=np.bool_)
+        return np.zeros(self.context.n, dtype=np.bool_)
 
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the intervals that decide, up to date; looking at them changes nothing."""
@@ -175,7 +175,7 @@ class AdaptiveRun(Run):
                     if self.tally.exhausted:
                         self._conclude()
                     break
-            left = max(self.setting.n, MAX_ASK) if limit is None else limit - len(arms)
+            left = max(self.context.n, MAX_ASK) if limit is None else limit - len(arms)
             asked, times = self.round.next_arms(left)
             arms += np.repeat(asked, times).tolist()
             self.asked[asked] += times
@@ -272,13 +272,13 @@ class AdaptiveRun(Run):
                         stage.judgement = judge(arms, rules, stage.members)
                 if self._open_stage():
                     return
-                if self.setting.until == "found" and self._confirmed():
+                if self.context.until == "found" and self._confirmed():
                     break
             if self.complete:
                 break
             new, self.complete = declare(arms, rules)
             if len(new):
-                stage = Stage.after(self.stages, new, self.tally.pulls, self.setting.n)
+                stage = Stage.after(self.stages, new, self.tally.pulls, self.context.n)
                 self.stages.append(stage)
                 arms.declared[new] = True
             elif not self.complete:
@@ -290,7 +290,7 @@ class AdaptiveRun(Run):
 
     def _end(self) -> None:
         """End the run with what is declared and judged."""
-        if self.setting.until == "ranked":
+        if self.context.until == "ranked":
             self.verdict = "ranked" if self.stages else "none"
         else:
             self.verdict = "confirmed" if self._confirmed() else "none"
@@ -298,7 +298,7 @@ class AdaptiveRun(Run):
     def _conclude(self) -> None:
         """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
         means, pulls = self.tally.exact_means(), self.tally.pulls
-        self.stages = exact_stages(means, self.setting.problem, self.stages, pulls)
+        self.stages = exact_stages(means, self.context.problem, self.stages, pulls)
         self.complete = True
         self._end()
 
@@ -309,7 +309,7 @@ class AdaptiveRun(Run):
 
     def _open_stage(self) -> Stage | None:
         """Return the first stage whose arms are to be judged now; None if there is none."""
-        until = self.setting.until
+        until = self.context.until
         if until == "ranked" or (until == "confirmed" and not self.complete):
             return None
         return next((stage for stage in self.stages if not stage.judgement.verdict), None)
@@ -323,7 +323,7 @@ class AdaptiveRun(Run):
             left: How many more pulls the ask wants; None for a round. Of many arms another round
                 has them all: nothing is learnt in between.
         """
-        at_once = left if another and self.setting.n > MANY_ARMS else None
+        at_once = left if another and self.context.n > MANY_ARMS else None
         counts = self.tally.counts
         np.maximum(self.asked, counts, out=self.asked)  # rewards told after a budget
         for asked in (self.asked,) if another else (self.asked, counts):
@@ -386,7 +386,7 @@ class AdaptiveRun(Run):
         if stage:
             return plan_judgement(arms, rules, stage.members)
         planner = RoundPlanner(arms, rules, self.shares)
-        plan = planner.plan(self.setting.until != "found", self.patience == 0)
+        plan = planner.plan(self.context.until != "found", self.patience == 0)
         self.shares = planner.share, planner.base
         if plan.ending or self.stages:
             self.patience = 0
@@ -416,20 +416,20 @@ class AdaptiveRun(Run):
         """Return the arms declared, in order; once all is judged, the members of groups."""
         last = len(self.stages)
         if self.verdict in ("confirmed", "none"):
-            last = 0 if self.setting.until == "ranked" else self._confirmed()
+            last = 0 if self.context.until == "ranked" else self._confirmed()
         members = self.stages[last - 1].members[order] if last else np.zeros(len(order), np.bool_)
         return [int(arm) for arm in order[members]]
 
     def scores(self) -> Floats:
         """Return the pulls after which each arm was declared; nan for none."""
-        when = np.full(self.setting.n, np.nan)
+        when = np.full(self.context.n, np.nan)
         for stage in self.stages:
             when[stage.new] = stage.pulls
         return when
 
     def order(self) -> Indices:
         """Declared arms first, by stage; then the block that leads; each furthest out first."""
-        n = self.setting.n
+        n = self.context.n
         if not self.ready:
             return np.arange(n)
         means, declared = self.tally.means, self.members

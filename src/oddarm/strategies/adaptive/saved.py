@@ -35,7 +35,7 @@ AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution"
 
 def fields(run: AdaptiveRun) -> dict[str, Kind]:
     """Return what is saved, and what each may be."""
-    n, rewards, most = run.setting.n, run.setting.rewards, run.max_members
+    n, rewards, most = run.context.n, run.context.rewards, run.max_members
     share = Whole(0, len(SHARES) - 1)
     ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
     return {
@@ -60,7 +60,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
 
 def encoded(run: AdaptiveRun) -> SimpleNamespace:
     """Return the state under the names of `fields`."""
-    n, most = run.setting.n, run.max_members
+    n, most = run.context.n, run.max_members
     saved = SimpleNamespace(**{name: getattr(run, name) for name in AS_THEY_ARE})
     saved.quota, saved.goal, saved.pairs = run.round.quota, run.round.goal, run.pair_delta
     saved.share, saved.base = run.shares
@@ -88,7 +88,7 @@ def restore(run: AdaptiveRun, values: Any) -> None:
     run.complete, run.stages = bool(saved.verdicts[0]), []
     for k in range(1, int(saved.stages.max()) + 1):
         new = np.flatnonzero(saved.stages == k)
-        stage = Stage.after(run.stages, new, int(saved.when[new[0]]), run.setting.n)
+        stage = Stage.after(run.stages, new, int(saved.when[new[0]]), run.context.n)
         stage.judgement = Judgement(int(saved.verdicts[k]), tuple(saved.judged[k].tolist()))
         run.stages.append(stage)
 
@@ -112,7 +112,7 @@ def _rules(run: AdaptiveRun, saved: SimpleNamespace) -> Iterator[tuple[bool | np
     yield saved.verdicts[0] >= 0, "verdicts begin with 0 or 1"
     yield not saved.verdicts[last + 1 :].any(), "no more is judged than declared"
     yield run.ready or not (over or last), "nothing is declared before every arm was pulled"
-    if run.setting.until == "ranked":
+    if run.context.until == "ranked":
         end = "ranked" if last else "none"
     else:
         end = "confirmed" if (saved.verdicts[1:] == 1).any() else "none"

@@ -10,7 +10,7 @@ import numpy as np
 
 from oddarm._typing import Floats
 from oddarm.state import Kind, OrNone
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.gold.graph import Edges, NeighbourGraph
 from oddarm.strategies.gold.sweep import SweepRun
 
@@ -30,10 +30,10 @@ class GoldRun(SweepRun):
 
     compiled: ClassVar[str | None] = "oddarm.strategies.gold.compiled"
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)  # lines 1 and 2
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)  # lines 1 and 2
         self.graph: NeighbourGraph | None = None
-        self.beta: Floats = np.full(setting.n, math.inf)
+        self.beta: Floats = np.full(context.n, math.inf)
 
     def update(self, arm: int) -> None:
         """Go on after a pull of `arm`: line 7, once every arm was pulled; after that, line 16."""
@@ -91,7 +91,7 @@ class GoldRun(SweepRun):
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        return {**super().fields(), "graph": OrNone(Edges(self.setting.n))}
+        return {**super().fields(), "graph": OrNone(Edges(self.context.n))}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
         """Yield what must hold between them."""

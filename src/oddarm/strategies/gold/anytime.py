@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from oddarm.bounds import NormalMixture
 from oddarm.state import Kind, Wholes
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.gold.algorithm import GoldRun
 from oddarm.strategies.gold.graph import NeighbourGraph
 
@@ -31,11 +31,11 @@ class AnytimeRun(GoldRun):
         judged: How many pulls set the radius of each arm: for an arm in play, `level` or one more.
     """
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self.radius: NormalMixture
         self.level = 0
-        self.judged: NDArray[np.int64] = np.zeros(setting.n, dtype=np.int64)
+        self.judged: NDArray[np.int64] = np.zeros(context.n, dtype=np.int64)
 
     def update(self, arm: int) -> None:
         """Lines 7 to 19 after a pull of `arm`; then judge what the slowest arm held back."""
@@ -54,7 +54,7 @@ class AnytimeRun(GoldRun):
 
     def create_graph(self) -> NeighbourGraph:
         """Lines 7 to 10: a complete graph, from which `_catch_up` deletes edges in order."""
-        n = self.setting.n
+        n = self.context.n
         return NeighbourGraph(np.ones((n, n), dtype=bool))
 
     def update_radii(self, arm: int) -> None:
@@ -123,7 +123,7 @@ class AnytimeRun(GoldRun):
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        judged = Wholes(self.setting.n, 0, self.tally.counts)
+        judged = Wholes(self.context.n, 0, self.tally.counts)
         return {**super().fields(), "judged": judged}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:

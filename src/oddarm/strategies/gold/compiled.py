@@ -41,7 +41,7 @@ class _Gold(Record):
         words starts increments
         whole position pulls stop_at
         real b
-        whole largest_group enough kind
+        whole max_members enough kind
         real sigma r level spent parts
         bytes path
         floats share
@@ -70,7 +70,7 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
     tally = run.tally
     while run.graph is None and tally.pulls < stop_at:
         finish_sweep(run, arms, stop_at)
-        run.update(run.setting.n - 1)
+        run.update(run.context.n - 1)
     if run.graph is None or not run.up_to_date or run.verdict != "running":
         return
     gold = _record(run, run.graph, arms, stop_at)
@@ -89,7 +89,7 @@ def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: i
         kind, r, level = PER_PULL, run.radius.r, -2.0 * math.log(run.radius.alpha)
     elif isinstance(run.radius, PaperBounded):
         kind = HOEFFDING
-    n = run.setting.n
+    n = run.context.n
     pairs = n * (n - 1) // 2
     # The system provides only the pages of this memory that are written to.
     return _Gold(
@@ -106,13 +106,13 @@ def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: i
         pulls=run.tally.pulls,
         stop_at=stop_at,
         b=run.b,
-        largest_group=run.largest_group,
+        max_members=run.max_members,
         enough=run.enough,
         kind=kind,
-        sigma=run.setting.rewards.sigma,
+        sigma=run.context.rewards.sigma,
         r=r,
         level=level,
-        spent=6 * run.setting.problem.delta,
+        spent=6 * run.context.problem.delta,
         parts=math.pi**2 * n,
         path=np.empty((n, BLOCK + 1), dtype=np.uint8),
         share=np.ones(n),

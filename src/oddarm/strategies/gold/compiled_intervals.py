@@ -106,7 +106,7 @@ def fits(run: GoldIntervalRun, arms: SimulatedArms) -> bool:
 def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
     tally = run.tally
-    n = run.setting.n
+    n = run.context.n
     sweeps = _Sweeps(
         counts=tally.counts,
         totals=tally.totals,
@@ -116,7 +116,7 @@ def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
         low=run.low,
         high=run.high,
         b=run.b,
-        sigma=run.setting.rewards.sigma,
+        sigma=run.context.rewards.sigma,
         r=run.radius.r,
         level=-2.0 * math.log(run.radius.alpha),
         since=np.empty(n, dtype=np.int64),

@@ -33,4 +33,4 @@ def finish_sweep(run: SweepRun, arms: SimulatedArms, stop_at: int) -> None:
     )
     tally.pulls += len(rest)
     arms.drawn[rest] = tally.counts[rest]
-    run.position = (int(rest[-1]) + 1) % run.setting.n
+    run.position = (int(rest[-1]) + 1) % run.context.n

@@ -13,7 +13,7 @@ from oddarm._typing import Floats
 from oddarm.bounds import NormalMixture
 from oddarm.errors import ParameterError
 from oddarm.state import Kind, Reals, Whole
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.gold.sweep import SweepRun
 
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ class GoldIntervalRun(SweepRun):
 
     compiled: ClassVar[str | None] = "oddarm.strategies.gold.compiled_intervals"
 
-    def __init__(self, setting: Setting) -> None:
-        if setting.bound != "anytime":
+    def __init__(self, context: RunContext) -> None:
+        if context.bound != "anytime":
             raise ParameterError(
-                f"bound == {setting.bound!r} with the interval form of GOLD, whose radius must "
+                f"bound == {context.bound!r} with the interval form of GOLD, whose radius must "
                 "depend on an arm's pulls alone: pass bound='anytime' or form='edges'."
             )
-        super().__init__(setting)
+        super().__init__(context)
         self.radius: NormalMixture
         self.level = 0
-        self.low: Floats = np.full(setting.n, -np.inf)
-        self.high: Floats = np.full(setting.n, np.inf)
+        self.low: Floats = np.full(context.n, -np.inf)
+        self.high: Floats = np.full(context.n, np.inf)
         self.chains: Chains | None = None
-        self._last = setting.n - 1  # while this arm is in play and waits, so does the sweep
+        self._last = context.n - 1  # while this arm is in play and waits, so does the sweep
 
     def update(self, arm: int) -> None:
         """Lines 15 to 19, if the pull of `arm` was the last of the sweep."""
@@ -113,7 +113,7 @@ class GoldIntervalRun(SweepRun):
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        ends = Reals(self.setting.n, -math.inf, math.inf)
+        ends = Reals(self.context.n, -math.inf, math.inf)
         return {**super().fields(), "level": Whole(), "low": ends, "high": ends}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from oddarm.errors import ParameterError
-from oddarm.strategies.base import Setting, Strategy
+from oddarm.strategies.base import RunContext, Strategy
 from oddarm.strategies.gold.algorithm import GoldRun
 from oddarm.strategies.gold.anytime import AnytimeRun
 from oddarm.strategies.gold.intervals import GoldIntervalRun
@@ -54,9 +54,9 @@ class Gold(Strategy):
         if self.form not in ("edges", "intervals"):
             raise ParameterError(f"form == {self.form!r}, must be 'edges' or 'intervals'.")
 
-    def start(self, setting: Setting) -> SweepRun:
+    def start(self, context: RunContext) -> SweepRun:
         """Return a new run."""
-        self.check(setting)
+        self.check(context)
         if self.form == "intervals":
-            return GoldIntervalRun(setting)
-        return GoldRun(setting) if setting.bound == "paper" else AnytimeRun(setting)
+            return GoldIntervalRun(context)
+        return GoldRun(context) if context.bound == "paper" else AnytimeRun(context)

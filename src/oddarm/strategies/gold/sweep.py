@@ -12,7 +12,7 @@ from oddarm._typing import Floats, Indices
 from oddarm.bounds import RadiusBound, radius_bound
 from oddarm.errors import ParameterError
 from oddarm.state import Kind, Whole, Wholes, Word
-from oddarm.strategies.base import Run, Setting, without_gaps
+from oddarm.strategies.base import Run, RunContext, without_gaps
 
 __all__ = ["SweepRun"]
 
@@ -26,22 +26,22 @@ class SweepRun(Run):
         stage: 1, 2, … in the order in which arms became terminal; 0 for an arm in play.
     """
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        n, problem = setting.n, setting.problem
-        if setting.rewards.pools is not None:
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
+        n, problem = context.n, context.problem
+        if context.rewards.pools is not None:
             raise ParameterError(
                 "finite pools with strategy 'gold': its radius is for endless rewards, "
                 "drop pools or draw with replacement."
             )
         self.b = problem.b
-        self.largest_group = problem.largest_group(n)
+        self.max_members = problem.max_members(n)
         # Line 11 stops at |Ψ̂| ≥ n(1-ρ). Where that is not a whole number, it waits for an arm more
         # than any group can have; the rigorous version does not.
         self.enough = (
-            math.ceil(problem.capacity(n)) if setting.bound == "paper" else self.largest_group
+            math.ceil(problem.capacity(n)) if context.bound == "paper" else self.max_members
         )
-        self.radius: RadiusBound = radius_bound(setting.rewards, n, problem.delta, setting.bound)
+        self.radius: RadiusBound = radius_bound(context.rewards, n, problem.delta, context.bound)
         self.position = 0
         self.score: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
         self.stage: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
@@ -88,14 +88,14 @@ class SweepRun(Run):
             in_play = self.in_play
             first = int(np.searchsorted(in_play, self.position))
             arms = in_play[np.arange(first, first + limit) % len(in_play)]
-        self.position = (int(arms[-1]) + 1) % self.setting.n
+        self.position = (int(arms[-1]) + 1) % self.context.n
         return arms
 
     def update_terminal(self, communities: list[Indices]) -> None:
         """Procedure UpdateΨ̂andS, lines 30 to 36; S is written once for each arm."""
         stage = int(self.stage.max()) + 1
         for members in communities:  # line 31
-            if len(members) <= self.largest_group:  # line 32
+            if len(members) <= self.max_members:  # line 32
                 new = members[self.stage[members] == 0]
                 self.score[new] = self.tally.pulls  # line 34
                 self.stage[new] = stage  # line 35
@@ -127,7 +127,7 @@ class SweepRun(Run):
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        n = self.setting.n
+        n = self.context.n
         return {
             "verdict": Word("running", "ranked"),
             "position": Whole(0, n - 1),

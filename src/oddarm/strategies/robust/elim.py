@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.robust.rule import RobustRun, RobustStrategy
 
 __all__ = ["ROAIElim"]
@@ -40,10 +40,10 @@ class ROAIElim(RobustStrategy):
 
     name: ClassVar[str] = "roai-elim"
 
-    def start(self, setting: Setting) -> ROAIElimRun:
+    def start(self, context: RunContext) -> ROAIElimRun:
         """Return a new run."""
-        self.check(setting)
-        return ROAIElimRun(setting, self.k)
+        self.check(context)
+        return ROAIElimRun(context, self.k)
 
 
 class ROAIElimRun(RobustRun):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from oddarm._typing import Flags, Floats
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.robust.rule import RobustRun, RobustStrategy, robust_threshold
 
 __all__ = ["ROAILUCB"]
@@ -43,10 +43,10 @@ class ROAILUCB(RobustStrategy):
 
     name: ClassVar[str] = "roai-lucb"
 
-    def start(self, setting: Setting) -> ROAILUCBRun:
+    def start(self, context: RunContext) -> ROAILUCBRun:
         """Return a new run."""
-        self.check(setting)
-        return ROAILUCBRun(setting, self.k)
+        self.check(context)
+        return ROAILUCBRun(context, self.k)
 
 
 class ROAILUCBRun(RobustRun):

@@ -17,7 +17,7 @@ import numpy as np
 from oddarm._checks import real_number
 from oddarm._typing import Flags, Floats
 from oddarm.rewards import LARGEST
-from oddarm.strategies.base import Setting, Strategy
+from oddarm.strategies.base import RunContext, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["NORMAL", "RobustRun", "RobustStrategy", "robust_threshold"]
@@ -78,9 +78,9 @@ class _Ends:
 class RobustRun(RoundRun):
     """A run that knows which arms matter for the median, for the MAD and for the answer."""
 
-    def __init__(self, setting: Setting, k: float) -> None:
+    def __init__(self, context: RunContext, k: float) -> None:
         self.k = k
-        super().__init__(setting)
+        super().__init__(context)
 
     def ends(self) -> _Ends:
         """Return what the arms' intervals say of the threshold."""
@@ -126,6 +126,6 @@ class RobustRun(RoundRun):
     def scores(self) -> Floats:
         """Return how far each sample mean lies above the estimated threshold."""
         if not self.ready:
-            return np.full(self.setting.n, np.nan)
+            return np.full(self.context.n, np.nan)
         means = self.tally.means
         return np.asarray(means - robust_threshold(means, self.k))

@@ -61,8 +61,8 @@ def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
 
 def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
-    tally, rule, delta = run.tally, run.rule, run.setting.problem.delta
-    n = run.setting.n
+    tally, rule, delta = run.tally, run.rule, run.context.problem.delta
+    n = run.context.n
     kind, level, span = PROVED, 0.0, 1.0
     if isinstance(rule, SigmaBounded):
         kind, span = HOEFFDING, rule.high - rule.low

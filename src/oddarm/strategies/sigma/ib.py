@@ -11,7 +11,7 @@ import numpy as np
 
 from oddarm._typing import Flags, Floats
 from oddarm.state import Arms, Kind
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["IB"]
@@ -46,10 +46,10 @@ class IB(SigmaStrategy):
         """The threshold is estimated."""
         return "each was the best of those left; the threshold is an estimate"
 
-    def start(self, setting: Setting) -> IBRun:
+    def start(self, context: RunContext) -> IBRun:
         """Return a new run."""
-        self.check(setting)
-        return IBRun(setting, self.k)
+        self.check(context)
+        return IBRun(context, self.k)
 
 
 class IBRun(SigmaRun):
@@ -59,19 +59,19 @@ class IBRun(SigmaRun):
         taken: The best arms found so far, in order; those above the threshold are declared.
     """
 
-    def __init__(self, setting: Setting, k: float) -> None:
-        super().__init__(setting, k)
+    def __init__(self, context: RunContext, k: float) -> None:
+        super().__init__(context, k)
         self.taken: list[int] = []
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        return {**super().fields(), "taken": Arms(self.setting.n)}
+        return {**super().fields(), "taken": Arms(self.context.n)}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
         """Yield what must hold between them."""
         yield from super().rules()
         if self.verdict == "running":
-            yield len(self.taken) < self.setting.n, "a run that goes on has an arm left"
+            yield len(self.taken) < self.context.n, "a run that goes on has an arm left"
         else:
             yield self.answer == self.taken, "the arms declared are those taken away"
 
@@ -102,14 +102,14 @@ class IBRun(SigmaRun):
             if self.means[best] <= self.threshold:
                 break
             self.taken.append(best)
-            if len(self.taken) == self.setting.n:
+            if len(self.taken) == self.context.n:
                 break
         self.finish(self.taken)
 
     def _contest(self) -> tuple[int, int]:
         """Return the best arm left and its rival, which is itself if it is alone."""
         _, high, _ = self._ends()
-        left = np.ones(self.setting.n, dtype=bool)
+        left = np.ones(self.context.n, dtype=bool)
         left[self.taken] = False
         best = _largest(self.means, left)
         left[best] = False
@@ -118,12 +118,12 @@ class IBRun(SigmaRun):
 
     def _ends(self) -> tuple[Floats, Floats, Floats]:
         """Return lower ends, upper ends and widths."""
-        setting = self.setting
-        if setting.bound == "anytime":
+        context = self.context
+        if context.bound == "anytime":
             return self.intervals.low, self.intervals.high, self.intervals.widths
         t = float(self.tally.pulls)
-        level = 2 * math.log(4 * setting.n * t**3 / setting.problem.delta)
-        span = setting.rewards.high - setting.rewards.low
+        level = 2 * math.log(4 * context.n * t**3 / context.problem.delta)
+        span = context.rewards.high - context.rewards.low
         radius = span * np.sqrt(level / self.tally.counts)
         return self.means - radius, self.means + radius, 2 * radius
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from oddarm._typing import Indices
 from oddarm.state import Arms, Kind, OrNone, Whole
-from oddarm.strategies.base import Run, Setting
+from oddarm.strategies.base import Run, RunContext
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["NRR"]
@@ -38,10 +38,10 @@ class NRR(SigmaStrategy):
         """There is none."""
         return "the estimate has not changed for 1/delta pulls"
 
-    def start(self, setting: Setting) -> NRRRun:
+    def start(self, context: RunContext) -> NRRRun:
         """Return a new run."""
-        self.check(setting)
-        return NRRRun(setting, self.k)
+        self.check(context)
+        return NRRRun(context, self.k)
 
 
 class NRRRun(SigmaRun):
@@ -52,14 +52,14 @@ class NRRRun(SigmaRun):
         unchanged: For how many pulls it has been the same.
     """
 
-    def __init__(self, setting: Setting, k: float) -> None:
-        super().__init__(setting, k)
+    def __init__(self, context: RunContext, k: float) -> None:
+        super().__init__(context, k)
         self.latest: list[int] | None = None
         self.unchanged = 0
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        latest = OrNone(Arms(self.setting.n))
+        latest = OrNone(Arms(self.context.n))
         return {**super().fields(), "latest": latest, "unchanged": Whole()}
 
     @property
@@ -74,7 +74,7 @@ class NRRRun(SigmaRun):
 
     def next_round(self) -> list[int]:
         """Every arm once."""
-        return list(range(self.setting.n))
+        return list(range(self.context.n))
 
     def update_many(self, arms: Indices) -> None:
         """Count the pulls of each arm apart, since their number decides."""
@@ -88,5 +88,5 @@ class NRRRun(SigmaRun):
             self.unchanged += 1
         else:
             self.latest, self.unchanged = now, 0
-        if self.unchanged >= 1 / self.setting.problem.delta:
+        if self.unchanged >= 1 / self.context.problem.delta:
             self.finish(self.estimate())

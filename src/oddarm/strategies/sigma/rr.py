@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["RR"]
@@ -35,10 +35,10 @@ class RR(SigmaStrategy):
 
     name: ClassVar[str] = "rr"
 
-    def start(self, setting: Setting) -> RRRun:
+    def start(self, context: RunContext) -> RRRun:
         """Return a new run."""
-        self.check(setting)
-        return RRRun(setting, self.k)
+        self.check(context)
+        return RRRun(context, self.k)
 
 
 class RRRun(SigmaRun):
@@ -48,7 +48,7 @@ class RRRun(SigmaRun):
 
     def next_round(self) -> list[int]:
         """Every arm once."""
-        return list(range(self.setting.n))
+        return list(range(self.context.n))
 
     def decide(self, arm: int) -> None:
         """Stop when no arm is active."""

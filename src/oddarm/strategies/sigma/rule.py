@@ -16,7 +16,7 @@ from oddarm.bounds import RunningIntervals, interval_bound
 from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, sigma_threshold
 from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST, Bernoulli, SubGaussian
-from oddarm.strategies.base import Setting, Strategy
+from oddarm.strategies.base import RunContext, Strategy
 from oddarm.strategies.rounds import RoundRun
 
 __all__ = ["SigmaRun", "SigmaStrategy"]
@@ -51,16 +51,16 @@ class SigmaStrategy(Strategy):
 class SigmaRun(RoundRun):
     """A run that estimates the threshold and keeps intervals for the arms."""
 
-    def __init__(self, setting: Setting, k: float) -> None:
+    def __init__(self, context: RunContext, k: float) -> None:
         self.k = k
-        super().__init__(setting)
+        super().__init__(context)
 
     def make_intervals(self) -> RunningIntervals:
         """Return the k-sigma paper's intervals, or the tightest proved."""
-        setting, model = self.setting, self.setting.rewards
-        delta, n = setting.problem.delta, setting.n
+        context, model = self.context, self.context.rewards
+        delta, n = context.problem.delta, context.n
         self.rule: SigmaBernoulli | SigmaBounded | SigmaProved
-        if setting.bound == "anytime":
+        if context.bound == "anytime":
             self.rule = SigmaProved(self.k, interval_bound(model, n, delta))
         elif isinstance(model, SubGaussian):
             raise ParameterError(
@@ -117,5 +117,5 @@ class SigmaRun(RoundRun):
     def scores(self) -> Floats:
         """Return how far each sample mean lies above θ̂."""
         if not self.ready:
-            return np.full(self.setting.n, np.nan)
+            return np.full(self.context.n, np.nan)
         return np.asarray(self.means - self.threshold)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oddarm._typing import Floats
 from oddarm.bounds.sigma import l_of_k
 from oddarm.state import Flags, Kind, Reals, Whole
-from oddarm.strategies.base import Setting
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["WRR", "weight"]
@@ -53,10 +53,10 @@ class WRR(SigmaStrategy):
 
     name: ClassVar[str] = "wrr"
 
-    def start(self, setting: Setting) -> WRRRun:
+    def start(self, context: RunContext) -> WRRRun:
         """Return a new run."""
-        self.check(setting)
-        return WRRRun(setting, self.k)
+        self.check(context)
+        return WRRRun(context, self.k)
 
 
 class WRRRun(SigmaRun):
@@ -69,16 +69,16 @@ class WRRRun(SigmaRun):
 
     compiled: ClassVar[str | None] = "oddarm.strategies.sigma.compiled"
 
-    def __init__(self, setting: Setting, k: float) -> None:
-        super().__init__(setting, k)
-        self.weight = weight(k, setting.n, setting.problem.delta)
+    def __init__(self, context: RunContext, k: float) -> None:
+        super().__init__(context, k)
+        self.weight = weight(k, context.n, context.problem.delta)
         self.position = -1
-        self.quota: Floats = np.zeros(setting.n)
-        self.overlap: NDArray[np.bool_] = np.ones(setting.n, dtype=bool)
+        self.quota: Floats = np.zeros(context.n)
+        self.overlap: NDArray[np.bool_] = np.ones(context.n, dtype=bool)
 
     def fields(self) -> dict[str, Kind]:
         """Return what is saved, and what each may be."""
-        n = self.setting.n
+        n = self.context.n
         own = {"position": Whole(-1, n - 1), "quota": Reals(n, 0.0), "overlap": Flags(n)}
         return {**super().fields(), **own}
 
@@ -96,7 +96,7 @@ class WRRRun(SigmaRun):
         below = i >= 0 and self.asked[i] < self.quota[i]
         if below and self.overlap[i] and not self.exhausted(i):
             return [i]
-        self.position = (i + 1) % self.setting.n
+        self.position = (i + 1) % self.context.n
         self.quota[self.position] += self.weight
         return [self.position]
 
