@@ -236,9 +236,9 @@ def test_a_long_export_comes_in_few_pieces(demo):
         ("GET", "/studies/other/result", None, 404, "study 'other'"),
         ("GET", "/studies/other/events", None, 404, "study 'other'"),
         ("DELETE", "/studies/other", None, 404, "study 'other'"),
-        ("GET", "/studies/a%2Fb", None, 404, "nothing that this service does"),
-        ("PUT", "/studies", {}, 405, "PUT /studies is nothing that this service does"),
-        ("GET", "/nonsense", None, 404, "nothing that this service does"),
+        ("GET", "/studies/a%2Fb", None, 404, "There is no route GET /"),
+        ("PUT", "/studies", {}, 405, "There is no route PUT /studies."),
+        ("GET", "/nonsense", None, 404, "There is no route GET /"),
     ],
 )
 def test_bad_requests(demo, method, path, body, status, words):
