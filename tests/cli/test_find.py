@@ -348,7 +348,7 @@ def test_resume_refuses_another_file(find, folder, tmp_path):
     other.write_text("\n".join([head, lines[0].replace(",0", ",1"), *lines[1:]]), encoding="utf-8")
     code, out, err = find(other, *USUAL[1:-2], "--resume", state)
     assert (code, out) == (2, "")
-    assert "begun on other data (the rewards, or their order, are others): name the data" in err
+    assert "begun on other data (the rewards or their order are different): name the data" in err
     assert state.read_bytes() == saved
 
 

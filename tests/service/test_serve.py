@@ -101,7 +101,7 @@ def test_it_stops_when_asked(storage):
 
 
 def test_a_token_file(storage, tmp_path):
-    """With a token file, whoever has the token is served."""
+    """With a token file, callers that send the token are served."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     file.chmod(0o600)

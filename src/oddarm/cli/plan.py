@@ -117,7 +117,7 @@ def plan(
     oddarm plan pilot.csv --arm host --reward timed_out --replace
     """
     if replace and rows is not None:
-        raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one of them.")
+        raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     check_problem(epsilon, rho, max_outliers, delta)
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)

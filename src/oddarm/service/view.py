@@ -36,9 +36,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
             was pulled.
         outliers: The declared arms, as indices, in order.
         errors: Each failed arm, as index, and its error.
-        certificates: If the strategy makes them, what is certain about each set of arms that may be a
-            group: members as indices, status, the least and the most that its gap and the largest gap
-            among the others can be, and the largest ε at which it is certain to be a group.
+        certificates: If the strategy makes them, what is certain about each set of arms that may be
+            a group: members as indices, status, the least and the most that its gap and the largest
+            gap among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far, the budget, the rewards of a full scan of finite pools, and the most
             that GOLD needs for arms with the means so far; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
