@@ -172,7 +172,7 @@ def test_bundled_flights(find):
         (["requests.csv", "--arm", "timed_out", "--reward", "ms"], "has two values"),
         (["bad.csv", "--arm", "host", "--reward", "timed_out"], "row"),
         ([*USUAL, "--where", "ms < 0"], "has no rows"),
-        ([*USUAL, "--where", "((("], "no SQL condition"),
+        ([*USUAL, "--where", "((("], "not an SQL condition"),
         ([*USUAL, "--table", "requests"], "table"),
         ([*USUAL, "--rho", "0.9"], "pass only one of them"),
         ([*USUAL[:-1], "6"], "must be less than half of the arms"),
@@ -213,7 +213,7 @@ def test_mistakes_get_a_sentence_and_exit_code_2(find, arguments, words):
 
 @pytest.mark.parametrize("plot", ["x.png", "x.html"])
 def test_a_plot_without_matplotlib(find, monkeypatch, plot):
-    """What the plot needs is asked for before the search, which may be dear."""
+    """What the plot needs is checked before the search, which may be expensive."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(oddarm, "find", lambda *_, **__: pytest.fail("it searched"))
     code, out, err = find(*USUAL, "--plot", plot)

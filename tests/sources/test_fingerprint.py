@@ -28,9 +28,9 @@ def pool(bits, **options):
 
 
 SOURCES = {
-    "table": (table, "the rewards, or their order"),
-    "pool": (pool, "the rewards, or their order"),
-    "recorded": (RecordedSource, "the rewards, or their order"),
+    "table": (table, "the rewards or their order"),
+    "pool": (pool, "the rewards or their order"),
+    "recorded": (RecordedSource, "the rewards or their order"),
 }
 
 

@@ -27,7 +27,7 @@ BODY_SECONDS = 60.0
 READER_SECONDS = 60.0
 """How long an answer may wait for a client that does not read it."""
 QUIET_SECONDS = 5.0
-"""A trouble is over if it has not come up for this long."""
+"""A problem is over if it has not come up for this long."""
 
 MOST_CONNECTIONS = 1000
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

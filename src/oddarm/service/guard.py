@@ -1,4 +1,4 @@
-"""Checks and logs every request before the application sees it."""
+"""Checks every request before the application sees it, and logs it afterwards."""
 
 from __future__ import annotations
 
