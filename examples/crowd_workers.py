@@ -1,7 +1,7 @@
 """Which crowd workers are unlike the rest? Checking a label by an expert costs money.
 
-Thirty workers have labelled 400 pictures each. An expert looks at some of the labels, where
-they tell most, until it is clear who stands apart. Labels and expert are made up here.
+Thirty workers have labelled 400 pictures each. An expert checks some of the labels, where
+they tell most, until it is clear who the outliers are. Labels and expert are made up here.
 """
 
 import random

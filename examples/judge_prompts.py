@@ -1,7 +1,7 @@
 """Which prompt does worse than the others? A judge model is asked about as few answers as possible.
 
 Each prompt has a pool of answers. Every call of the judge costs money, so an answer is judged at
-most once, and several calls are under way at a time. The judge here is a stub: put a call of your
+most once, and several calls are in flight at a time. The judge here is a stub: put a call of your
 model in its place.
 """
 
@@ -23,7 +23,7 @@ async def judge(answer: tuple[str, int]) -> bool:
 
 
 def main() -> None:
-    """Have answers judged until it is clear which prompt stands apart."""
+    """Have answers judged until it is clear which prompt is an outlier."""
     answers = {prompt: [(prompt, question) for question in range(QUESTIONS)] for prompt in PROMPTS}
     pool = oddarm.sources.PoolSource(answers, judge)
     result = oddarm.find(pool, until="found", max_outliers=1)

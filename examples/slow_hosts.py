@@ -1,7 +1,7 @@
 """Which of twelve hosts is slow? Every probe is a real HTTP request, many at a time.
 
 The hosts are paths of a server on this machine. It says how long it took in the header
-Server-Timing, as real servers do; the times are drawn by lot, so that nobody has to wait for them.
+Server-Timing, as real servers do; the times are random numbers, so that nobody has to wait.
 """
 
 import random
@@ -19,7 +19,7 @@ HOSTS = [f"host-{number:02}" for number in range(1, 13)]
 SLOW = "host-08"
 TOO_LONG = 200  # milliseconds
 
-lots = {host: random.Random(host) for host in HOSTS}
+random_of = {host: random.Random(host) for host in HOSTS}
 
 
 class Host(BaseHTTPRequestHandler):
@@ -28,13 +28,13 @@ class Host(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Say how long the host took."""
         host = self.path.strip("/")
-        milliseconds = lots[host].expovariate(1 / (900 if host == SLOW else 50))
+        milliseconds = random_of[host].expovariate(1 / (900 if host == SLOW else 50))
         self.send_response(204)
         self.send_header("Server-Timing", f"app;dur={milliseconds:.1f}")
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
 
 @contextmanager

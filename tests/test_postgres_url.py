@@ -44,7 +44,7 @@ def test_good_addresses(text, shown):
 @pytest.mark.parametrize("text", BAD)
 def test_bad_addresses(text):
     """An address that could be read in two ways is refused, and nothing of it is told."""
-    with pytest.raises(ParameterError, match="in the form of %40 for @") as caught:
+    with pytest.raises(ParameterError, match="as %40 for @") as caught:
         PostgresURL.parse(text)
     assert "hu" not in str(caught.value)
     assert without_password(text) == "postgresql://…"

@@ -1,4 +1,4 @@
-"""Writing a file so that it is never seen half written, whatever happens meanwhile."""
+"""Writing a file so that nobody ever sees it half written, even after a crash."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["replace_file"]
 
 
 def replace_file(path: str | Path, text: str) -> None:
-    """Write text to a file; the file holds what it held before until all of it is on the disk.
+    """Write text to a file, which keeps its old content until all of the text is on the disk.
 
-    The text is written under another name in the same folder, one that no other writer has. Only
-    the owner may read the file.
+    The text is first written under a unique name in the same folder. Only the owner may read the
+    file.
 
     Args:
-        path: The file; if it is a link, what it points to is replaced.
+        path: The file; if it is a link, its target is replaced.
         text: What to write.
     """
     target = Path(path).resolve()
@@ -39,7 +39,7 @@ def replace_file(path: str | Path, text: str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder outlasts a loss of power."""
+    """Make sure that a new name in a folder survives a loss of power."""
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)

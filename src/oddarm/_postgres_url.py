@@ -1,8 +1,8 @@
-"""Addresses of PostgreSQL databases, which may hold a password that nobody is to see.
+"""Addresses of PostgreSQL databases, which may hold a password that no message may show.
 
-An address is read here before the driver reads it. What could be read in two ways, such as a
-password with an @ in it, is refused: the driver would take a part of the password for a host and
-name it in its messages.
+This module reads an address before the driver does. It refuses an address that can be read in two
+ways, such as one with an @ in the password: the driver would take a part of the password for a host
+and name it in its messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _URL = re.compile(
 )
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SECRET = ("password", "sslpassword", "oauth_client_secret")
-"""What a query may hold that nobody is to see."""
+"""Options of an address whose values no message may show."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,18 @@ class PostgresURL:
         match = _URL.fullmatch(text)
         if match is None or _BAD_PERCENT.search(text):
             raise ParameterError(
-                "the PostgreSQL address cannot be read, must be such as "
+                "the PostgreSQL address cannot be read, must look like "
                 "postgresql://user:password@host:5432/database: write special characters in it "
-                "in the form of %40 for @, %2F for / and %25 for %."
+                "as %40 for @, %2F for / and %25 for %."
             )
         options = parse_qsl(match["query"] or "", keep_blank_values=True)
-        found = [match["password"] or "", *(value for key, value in options if key in _SECRET)]
+        values = [match["password"] or "", *(value for key, value in options if key in _SECRET)]
         user = "" if match["user"] is None else f"{match['user']}@"
-        secrets = {form for secret in found for form in (secret, unquote(secret)) if form}
+        secrets = {form for secret in values for form in (secret, unquote(secret)) if form}
         return cls(text, f"{match['scheme']}{user}{match['place']}", frozenset(secrets))
 
     def reason(self, error: BaseException) -> str:
-        """Return what the driver says, in one line; only its kind if that holds a password."""
+        """Return the driver's message in one line; only its type if it holds a password."""
         words = " ".join(str(error).split())
         return words if words and not self.holds_secret(words) else type(error).__name__
 
@@ -67,7 +67,7 @@ class PostgresURL:
 
 
 def is_postgres(text: str) -> bool:
-    """Return whether a text is meant as the address of a PostgreSQL database."""
+    """Return whether a text begins like the address of a PostgreSQL database."""
     return text.lower().startswith(("postgresql:", "postgres:"))
 
 

@@ -1,7 +1,7 @@
-"""Text for people: what a terminal and a spreadsheet may be given.
+"""Text that is safe on a terminal and in a spreadsheet.
 
-Names of arms and studies come from anywhere. On a terminal they pass through `printable`, in a CSV
-file through `csv_cell`, and nowhere else is that decided.
+Names of arms and studies come from anywhere. On the way to a terminal they pass through
+`printable`, on the way to a CSV file through `csv_cell`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NO_POOLS = "there is no proof for rewards that are drawn once each."
 """Why a strategy takes no finite pools."""
 
 _JOINERS = "\u200c\u200d"
-"""Marks without a shape that are letters of words in some scripts."""
+"""Invisible characters that some scripts need within words."""
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Controls, marks that change the direction of text, halves of characters, ends of lines."""
+"""Unicode categories: controls, marks of direction, surrogates, ends of lines and paragraphs."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 
@@ -58,7 +58,7 @@ def printable(value: object) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value for a CSV file: text that a spreadsheet would run follows an apostrophe.
+    """Return a value for a CSV file: text that a spreadsheet would run gets an apostrophe in front.
 
     Example:
         >>> csv_cell("=1+2"), csv_cell("host-1"), csv_cell(-0.5)
@@ -71,16 +71,18 @@ def groups_sentence(
     arms: int, problem: Problem, groups: Sequence[Group], noun: str = "arms"
 ) -> str:
     """Return whether known means have an outlier group, and how clear it is, in a sentence."""
-    most = problem.max_outliers
+    max_outliers = problem.max_outliers
     limit = f"ε = {problem.epsilon:g} and " + (
-        f"ρ = {problem.rho:g}" if most is None else f"at most {most} outlier{'s' * (most > 1)}"
+        f"ρ = {problem.rho:g}"
+        if max_outliers is None
+        else f"at most {max_outliers} outlier{'s' * (max_outliers > 1)}"
     )
     if not groups:
         return f"These {arms:,} means have no outlier group at {limit}."
-    group = max(groups, key=lambda found: found.max_epsilon)
-    odd = len(group.members)
+    group = max(groups, key=lambda group: group.max_epsilon)
+    size = len(group.members)
     return (
-        f"{odd} of {arms:,} {noun} {'is' if odd == 1 else 'are'} an outlier group at {limit}; "
+        f"{size} of {arms:,} {noun} {'is' if size == 1 else 'are'} an outlier group at {limit}; "
         f"the gap of {group.gap:.3g} is wide enough for "
         + (f"ε up to {group.max_epsilon:.3g}." if group.max_epsilon < math.inf else "any ε.")
     )
@@ -92,6 +94,6 @@ def group_dict(group: Group) -> dict[str, Any]:
     return {**asdict(group), "max_epsilon": epsilon if epsilon < math.inf else None}
 
 
-def shortened(text: str, most: int) -> str:
-    """Return the text, cut to `most` characters if it is longer."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shortened(text: str, length: int) -> str:
+    """Return the text, cut to `length` characters if it is longer."""
+    return text if len(text) <= length else text[: length - 1] + "…"

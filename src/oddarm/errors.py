@@ -10,9 +10,9 @@
     ├── StudyExistsError    the name of a new study is taken
     ├── UnknownPullError    the id of a pull that the study never handed out
     ├── StoreError          the database of a study cannot be read or written
-    │   ├── StoreBusyError  others hold it for too long
-    │   ├── StoreFullError  there is no room left
-    │   └── StoreDamagedError   what it holds cannot be read any more
+    │   ├── StoreBusyError  others lock it for too long
+    │   ├── StoreFullError  its disk is full
+    │   └── StoreDamagedError   its contents are damaged
     ├── ServiceError        a service of studies refused a request, or cannot be reached
     └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 
@@ -59,14 +59,14 @@ class RewardError(OddarmError):
 
 
 class UnknownArmError(OddarmError):
-    """An arm was named that the search does not have."""
+    """The search has no arm of that name."""
 
 
 class SourceError(OddarmError):
     """A source of rewards cannot serve the search, or has failed for too many arms.
 
     Attributes:
-        result: What was known when it failed, if a search was under way.
+        result: The result at the time of the failure, if a search was running.
     """
 
     def __init__(self, message: str, result: Result | None = None) -> None:
@@ -79,11 +79,11 @@ class StateError(OddarmError):
 
 
 class UnknownStudyError(OddarmError):
-    """A study was named that the database does not have."""
+    """The database has no study of that name."""
 
 
 class StudyExistsError(OddarmError):
-    """A study of that name is there already."""
+    """A study of that name exists already."""
 
 
 class UnknownPullError(OddarmError):
@@ -103,15 +103,15 @@ class StoreError(OddarmError):
 
 
 class StoreBusyError(StoreError):
-    """Others hold the database for too long."""
+    """Others lock the database for too long."""
 
 
 class StoreFullError(StoreError):
-    """The database has no room left."""
+    """The disk of the database is full."""
 
 
 class StoreDamagedError(StoreError):
-    """What the database holds cannot be read any more."""
+    """The contents of the database are damaged."""
 
 
 class ServiceError(OddarmError):
@@ -127,7 +127,7 @@ class ServiceError(OddarmError):
 
 
 class MissingExtraError(OddarmError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(

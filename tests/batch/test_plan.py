@@ -216,7 +216,7 @@ def test_command_with_pilot_data(command, tmp_path):
         (["pilot.csv", "--arm", "a", "--reward", "b"], "there is no file pilot.csv"),
         (["--arms", "20", "--gap", "0.9"], "must be in [0, 1]"),
         (["--arms", "20", "--gap", "0.9", "--rows", "9"], "must be in [0, 1]"),
-        (["--arms", "20", "--gap", "0.1", "--rows", "9", "--replace"], "which has no end"),
+        (["--arms", "20", "--gap", "0.1", "--rows", "9", "--replace"], "which draws endlessly"),
         (["--arms", "20", "--gap", "0.1", "--strategy", "x"], "strategy == 'x'"),
         (["--arms", "20", "--gap", "0.1", "--delta", "2"], "delta == 2"),
     ],

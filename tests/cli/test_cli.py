@@ -55,7 +55,7 @@ def test_json():
     ],
 )
 def test_means_from_a_file(tmp_path, text, first):
-    """Means come one a line, or with names."""
+    """Means come one per line, or with names."""
     path = tmp_path / "means.csv"
     path.write_text(text, encoding="utf-8")
     shown = oddarm("simulate", "--file", path, "--max-outliers", 1, "--json")
@@ -151,7 +151,7 @@ def test_broken_files(tmp_path, text, words):
 
 
 def test_binary_files(tmp_path):
-    """A file that is no text is refused in a sentence."""
+    """A file that is not text is refused in a sentence."""
     path = tmp_path / "means.csv"
     path.write_bytes(b"\xff\xfe\x00\x01")
     shown = oddarm("simulate", "--file", path)

@@ -172,7 +172,7 @@ def test_bundled_flights(find):
         (["requests.csv", "--arm", "timed_out", "--reward", "ms"], "has two values"),
         (["bad.csv", "--arm", "host", "--reward", "timed_out"], "row"),
         ([*USUAL, "--where", "ms < 0"], "has no rows"),
-        ([*USUAL, "--where", "((("], "no SQL condition"),
+        ([*USUAL, "--where", "((("], "not an SQL condition"),
         ([*USUAL, "--table", "requests"], "table"),
         ([*USUAL, "--rho", "0.9"], "pass only one of them"),
         ([*USUAL[:-1], "6"], "must be less than half of the arms"),
@@ -213,7 +213,7 @@ def test_mistakes_get_a_sentence_and_exit_code_2(find, arguments, words):
 
 @pytest.mark.parametrize("plot", ["x.png", "x.html"])
 def test_a_plot_without_matplotlib(find, monkeypatch, plot):
-    """What the plot needs is asked for before the search, which may be dear."""
+    """What the plot needs is checked before the search, which may be expensive."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(oddarm, "find", lambda *_, **__: pytest.fail("it searched"))
     code, out, err = find(*USUAL, "--plot", plot)
@@ -348,7 +348,7 @@ def test_resume_refuses_another_file(find, folder, tmp_path):
     other.write_text("\n".join([head, lines[0].replace(",0", ",1"), *lines[1:]]), encoding="utf-8")
     code, out, err = find(other, *USUAL[1:-2], "--resume", state)
     assert (code, out) == (2, "")
-    assert "begun on other data (the rewards, or their order, are others): name the data" in err
+    assert "begun on other data (the rewards or their order are different): name the data" in err
     assert state.read_bytes() == saved
 
 

@@ -134,7 +134,7 @@ class Striker:
         self.armed = False
 
     def __call__(self, frame, event, argument):
-        """Trace the frames of the rooms that a signal must not break into."""
+        """Trace the frames of the modules that a signal must not interrupt."""
         del event, argument
         path = Path(frame.f_code.co_filename)
         if "oddarm" not in path.parts or path.name in ("__init__.py", "interrupts.py"):

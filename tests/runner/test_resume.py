@@ -226,7 +226,7 @@ def test_given_back_pulls_come_first():
 
 
 def test_given_back_pulls_of_failed_arms_and_finished_searches_are_dropped():
-    """An arm set aside is not asked for, and a search that is done asks for nothing."""
+    """A failed arm is not asked for, and a search that is done asks for nothing."""
     search = Search(NAMES, max_outliers=1)
     search.give_back(["a", "b", "a"])
     search.set_aside("a", "gone")

@@ -148,7 +148,7 @@ def test_rewards_that_do_not_fit_end_the_search_at_once():
 
 @pytest.mark.usefixtures("no_pauses")
 def test_errors_that_differ_are_the_arms_own():
-    """Arms that fail for reasons of their own, or after another succeeded, are set aside."""
+    """Arms that fail for reasons of their own, or after another succeeded, are marked as failed."""
 
     def pull(arm):
         if arm in "abd":

@@ -236,7 +236,7 @@ def test_pool_totals_on_threads(threads):
 
 
 def test_failing_arms_are_set_aside(threads):
-    """An arm whose pulls raise is set aside with its error, and the others are searched."""
+    """An arm whose pulls raise fails with its error, and the others are searched."""
 
     def pull(arm):
         if arm == "c":
@@ -268,7 +268,7 @@ def test_failing_coroutines():
 
 @pytest.mark.parametrize("bad", [math.nan, 3, "many", [], None])
 def test_bad_rewards_are_failures(bad):
-    """What is no reward is a failed pull, with the rule in the error."""
+    """A value that is not a reward is a failed pull, with the rule in the error."""
     result = oddarm.find(lambda arm: bad if arm == "b" else arm == "j", NAMES)
     assert list(result.errors) == ["b"]
     assert "must" in result.errors["b"]
@@ -352,7 +352,7 @@ def test_a_source_that_fails_to_pick():
 
 
 def test_a_source_with_fewer_rewards_than_it_says():
-    """A finite arm that ends early is set aside, and the search does not wait for ever."""
+    """A finite arm that ends early fails, and the search does not wait for ever."""
     data = {arm: np.tile([0, 1], 10) for arm in NAMES}
 
     class Short(RecordedSource):
@@ -426,7 +426,7 @@ def test_interrupted_and_resumed(tmp_path, how, threads):
 
 
 def test_resume_with_a_function():
-    """A function goes on where the search is; arms set aside stay so."""
+    """A function goes on where the search is; failed arms stay failed."""
     search = Search(NAMES)
     search.set_aside("a", "gone")
     result = oddarm.resume(search, lambda arm: arm == "j")

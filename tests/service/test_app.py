@@ -90,7 +90,7 @@ def test_the_first_of_two_rewards_of_a_pull_counts(demo):
 
 
 def test_set_aside(demo):
-    """An arm set aside is asked for no more, ranks last and is shown with the reason."""
+    """A failed arm is not asked for again, ranks last and is shown with the reason."""
     body = {"arm": "lhr", "reason": "the host is gone"}
     assert demo.post("/studies/demo/set-aside", json=body).json() == {"changed": True}
     assert demo.post("/studies/demo/set-aside", json=body).json() == {"changed": False}
@@ -128,7 +128,7 @@ def test_rewards_that_wait(demo):
 
 
 def test_what_an_expired_pull_counts_as(http):
-    """A study may say what a pull counts as that is not told in time; it must be a reward."""
+    """A study may declare the reward of pulls that are not told in time; it must be valid."""
     body = {"name": "late", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1}
     refused(http.post("/studies", json={**body, "expired_reward": 2}), 422, "must be 0 or 1")
     assert http.post("/studies", json={**body, "expired_reward": 1}).status_code == 201
@@ -236,9 +236,9 @@ def test_a_long_export_comes_in_few_pieces(demo):
         ("GET", "/studies/other/result", None, 404, "study 'other'"),
         ("GET", "/studies/other/events", None, 404, "study 'other'"),
         ("DELETE", "/studies/other", None, 404, "study 'other'"),
-        ("GET", "/studies/a%2Fb", None, 404, "nothing that this service does"),
-        ("PUT", "/studies", {}, 405, "PUT /studies is nothing that this service does"),
-        ("GET", "/nonsense", None, 404, "nothing that this service does"),
+        ("GET", "/studies/a%2Fb", None, 404, "There is no route GET /"),
+        ("PUT", "/studies", {}, 405, "There is no route PUT /studies."),
+        ("GET", "/nonsense", None, 404, "There is no route GET /"),
     ],
 )
 def test_bad_requests(demo, method, path, body, status, words):
@@ -463,7 +463,7 @@ def test_requests_that_wait_share_a_transaction(storage):
 
 
 def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
-    """Requests that come while a study is read from the database share it, whoever gives up."""
+    """Requests that come while a study is read share that reading, even if one is cancelled."""
     create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
     opened, going = [], threading.Event()
 
@@ -495,7 +495,7 @@ def test_a_study_is_read_once_for_all_who_wait(storage, monkeypatch):
 
 
 def test_a_study_that_was_deleted_leaves_the_pool(storage):
-    """One deleted and made anew by another process is found anew; one deleted here is dropped."""
+    """A study that another process makes anew is read anew; one deleted here is dropped."""
     create_study(storage, "demo", ARMS, strategy="gold", max_outliers=1).close()
 
     async def run():

@@ -103,7 +103,7 @@ def test_an_answer_cut_short():
 @pytest.mark.parametrize("status", [b"200 OK", b"404 Not Found"])
 @pytest.mark.parametrize("head", [CHUNKED, SIZED], ids=["chunked", "sized"])
 def test_an_answer_cut_anywhere_in_its_header(head, status):
-    """No part of a header passes for an answer, be it a good one or a refusal."""
+    """No part of a header passes for an answer, neither for a good one nor for a refusal."""
     whole = head.replace(b"200 OK", status)
     for end in range(len(whole)):
         with answering(whole[:end]) as url:
@@ -122,7 +122,7 @@ def test_an_answer_cut_anywhere_in_its_header(head, status):
     ],
 )
 def test_refusals(answer, status, words):
-    """A refusal has its status and its sentence; one that breaks off is no answer."""
+    """A refusal has its status and its sentence; one that breaks off is not an answer."""
     head = b"HTTP/1.1 404 Not Found\r\n"
     with answering(head + answer) as url, pytest.raises(ServiceError, match=words) as refused:
         Client(url).result("demo")

@@ -293,11 +293,11 @@ def test_none_stands_apart(page, url):
         for arm, reward in (("a", 0), ("b", k % 2), ("c", 1)):
             client.tell_arm("even", arm, [reward], key=f"{arm} {k}")
     page.open(url)
-    page.wait_for("#studies-table", "none stands apart")
+    page.wait_for("#studies-table", "no outliers")
     page.find("#studies-table a[href$=even]").send_keys(Keys.ENTER)
     page.wait_for("#summary", "None of 3 arms stands apart")
     assert page.driver.switch_to.active_element.get_attribute("id") == "main"
-    assert "none stands apart" in page.text("#facts")
+    assert "no outliers" in page.text("#facts")
     assert "widest gap that is certain, " in page.text("#legend")
     assert "outlier" not in page.text("#legend")
     assert page.text("#declared").startswith("No arm was declared.")
@@ -353,7 +353,7 @@ def test_two_thousand_arms(page, url, capsys):
 
 
 def test_names_are_text(page, url):
-    """Names with markup, and the reasons of arms set aside, are shown as they are."""
+    """Names with markup, and the reasons of failed arms, are shown as they are."""
     bad = "<script>window.hacked = 1</script>"
     image = '<img src="x" onerror="window.hacked = 2">'
     page.open(url)
@@ -436,7 +436,7 @@ def test_the_pointer_before_the_first_picture(page, url):
 
 
 def test_arms_set_aside(page, url):
-    """An arm that is set aside is shown with its reason, and the others' gap is still marked."""
+    """A failed arm is shown with its reason, and the others' gap is still marked."""
     client = Client(url)
     client.create("aside", ["a", "b", "c", "d", "e"], max_outliers=1, strategy="gold")
     for arm in "abcd":
@@ -445,7 +445,7 @@ def test_arms_set_aside(page, url):
     page.wait_for("#legend", "undecided (5)")
     assert client.set_aside("aside", "e", "<b>no route</b> to host")
     page.wait_for("#errors", "e: <b>no route</b> to host")
-    assert "set aside (1)" in page.text("#legend")
+    assert "failed (1)" in page.text("#legend")
     assert "widest gap between means" in page.text("#legend")
     assert page.errors() == []
 
@@ -522,7 +522,7 @@ def test_a_token(page, tmp_path):
         client = Client(url, TOKEN)
         client.create("hidden", ["a", "b", "c"], max_outliers=1)
         page.open(f"{url}/#/study/hidden")
-        page.wait_for("#token", "This service has a token")
+        page.wait_for("#token", "This service needs a token")
         field = page.find("#token input")
         field.send_keys("fedcba9876543210", Keys.ENTER)
         page.wait_for("#token-error", "The service refused this token.")

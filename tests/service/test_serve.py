@@ -101,7 +101,7 @@ def test_it_stops_when_asked(storage):
 
 
 def test_a_token_file(storage, tmp_path):
-    """With a token file, whoever has the token is served."""
+    """With a token file, callers that send the token are served."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     file.chmod(0o600)
@@ -134,7 +134,7 @@ def test_mistakes_get_a_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
             ),
             ("serve --port 0 --storage no/folder.db", "cannot be used"),
             ("serve --port 0 --storage mysql://x", "must be sqlite:///path"),
-            (f"serve --port {port}", f"127.0.0.1:{port} cannot be listened on"),
+            (f"serve --port {port}", f"cannot listen on 127.0.0.1:{port}"),
             ("studies --storage nothing.db", "nothing.db is not there"),
             ("watch other --storage s.db", "study 'other' is not in"),
         ]:

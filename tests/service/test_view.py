@@ -34,7 +34,7 @@ FOUR = {"ams": LOW, "fra": LOW, "lhr": LOW, "gru": HIGH}
 
 
 def test_a_gap_is_as_wide_as_its_certificate_says():
-    """Where a certificate tells of a wider gap than the intervals, the page is sent that one."""
+    """If a certificate has a wider gap than the intervals, the page gets that wider gap."""
     seen, cuts = view(told(FOUR, 18, until="found"))
     (certificate,) = seen["certificates"]
     (gap,) = seen["gaps"]
@@ -48,7 +48,7 @@ def test_a_gap_is_as_wide_as_its_certificate_says():
 
 
 def test_a_gap_that_only_pairs_of_arms_tell_of():
-    """Where the intervals still touch, the gap of the certificate is sent all the same."""
+    """If the intervals still touch, the page gets the gap of the certificate all the same."""
     seen, cuts = view(told(FOUR, 14, until="found"))
     assert cuts == {}
     assert max(seen["high"][:3]) > seen["low"][3]

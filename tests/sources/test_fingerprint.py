@@ -28,9 +28,9 @@ def pool(bits, **options):
 
 
 SOURCES = {
-    "table": (table, "the rewards, or their order"),
-    "pool": (pool, "the rewards, or their order"),
-    "recorded": (RecordedSource, "the rewards, or their order"),
+    "table": (table, "the rewards or their order"),
+    "pool": (pool, "the rewards or their order"),
+    "recorded": (RecordedSource, "the rewards or their order"),
 }
 
 
@@ -133,6 +133,6 @@ def test_differences():
     """Parts that differ are named with both values; what only the content tells is said so."""
     one = {"rows": 1200, "where": None, "content": "x"}
     assert differences(one, one) == ""
-    assert differences(one, {**one, "content": "y"}) == "the rewards, or their order, are others"
+    assert differences(one, {**one, "content": "y"}) == "the rewards or their order are different"
     changed = {**one, "rows": 1300, "content": "y", "seed": 0}
     assert differences(one, changed) == "rows was 1,200 and is 1,300; seed was none and is 0"

@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the `oddarm` command; Ctrl-C ends it with a word and exit code 130."""
+    """Run the `oddarm` command; Ctrl-C ends it with a message and exit code 130."""
     try:
         _main()
     except KeyboardInterrupt:
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def _leave(code: int) -> None:
-    """End the process at once if a table is still being loaded, which cannot be stopped."""
+    """End the process at once if a thread still loads a table: it cannot be stopped."""
     duckdb = sys.modules.get("oddarm.sources.table.duckdb")
     if duckdb and any(thread.name == duckdb.LOADER for thread in threading.enumerate()):
         sys.stdout.flush()

@@ -17,7 +17,7 @@ from oddarm.errors import OddarmError
 __all__ = ["app", "run"]
 
 ENDED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
-"""What is said of a command that a signal ended, by its exit code."""
+"""The message about a command that a signal ended, by its exit code."""
 
 app = typer.Typer(
     name="oddarm",
@@ -66,7 +66,7 @@ def run() -> None:
         print(f"oddarm: {printable(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     except MemoryError:
-        print("oddarm: this takes more memory than there is: ask for less of it.", file=sys.stderr)
+        print("oddarm: this needs more memory than there is: ask for less.", file=sys.stderr)
         raise SystemExit(2) from None
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "

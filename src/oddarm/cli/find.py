@@ -48,7 +48,7 @@ __all__ = ["find"]
 
 RowSeed = Annotated[int, search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
-"""What makes no sense for a comparison of all strategies."""
+"""Options that make no sense for a comparison of all strategies."""
 
 
 def find(
@@ -92,13 +92,13 @@ def find(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Save the search to a JSON file, now and then and when it ends."),
+        typer.Option(help="Save the search to a JSON file, every few seconds and when it ends."),
     ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(
-            help="Go on with a saved search of the same data; saved there again, unless --save "
-            "says where."
+            help="Continue a saved search of the same data. It is saved to the same file, unless "
+            "--save names another."
         ),
     ] = None,
     compare: Annotated[
@@ -109,7 +109,7 @@ def find(
     ] = False,
     as_json: JsonOnly = False,
 ) -> None:
-    """Find the arms of a table that stand apart from the rest, reading few of its rows.
+    """Find the outliers among the arms of a table, reading few of its rows.
 
     For example:
 
@@ -119,7 +119,7 @@ def find(
 
     oddarm find sales.parquet --arm shop --reward amount --range 0,500 --where "year = 2024"
 
-    Ctrl-C and go on later, or see what other strategies would have needed:
+    Stop with Ctrl-C and continue later, or see what each strategy needs:
 
     oddarm find requests.csv --arm host --reward timed_out --save search.json
 
@@ -127,9 +127,9 @@ def find(
 
     oddarm find flights --compare
     """
-    odd = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
-    if odd:
-        raise ParameterError(f"--{odd[0]} with --compare, which runs every strategy: drop it.")
+    refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
+    if refused:
+        raise ParameterError(f"--{refused[0]} with --compare, which runs every strategy: drop it.")
     check_plot(plot)
     if save is not None:
         check_written("--save", save)
@@ -185,7 +185,7 @@ def find(
 
 
 def _given(context: typer.Context, name: str) -> bool:
-    """Return whether an option stands on the command line."""
+    """Return whether an option is given on the command line."""
     origin = context.get_parameter_source(name)
     return origin is not None and origin.name == "COMMANDLINE"
 
@@ -204,10 +204,10 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
         "seed": search.seed,
     }
     for name, value in saved.items():
-        now = context.params[name]
-        if _given(context, name) and now != value:
+        given = context.params[name]
+        if _given(context, name) and given != value:
             raise ParameterError(
-                f"--{name.replace('_', '-')} {now} with --resume, whose search has "
+                f"--{name.replace('_', '-')} {given} with --resume, whose search has "
                 f"{'none' if value is None else value}: drop it."
             )
 
@@ -228,22 +228,22 @@ def _compare(
 
 
 def _show(result: oddarm.Result, source: TableSource) -> None:
-    """Print the answer, what else to know, why arms have failed, and the table."""
+    """Print the answer, notes about the data, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
-    most = max(20, len(result.outliers))
+    arms = max(20, len(result.outliers))
     sentences = [result.summary, *_about(source), *reasons]
-    print_report(sentences, lambda width: f"{result.table(most, width=width)}\n")
+    print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
 
 
 def _about(source: TableSource) -> tuple[str, str]:
-    """Return what else there is to know about a table; empty texts if there is nothing."""
+    """Return notes about a table: the assumed range, and bad rows; empty texts if none."""
     rows = source.skipped
     skipped = f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
     return source.note, skipped
 
 
 def _plural(columns: list[str]) -> str:
-    """Return what the arms are called, by the name of their column; "arms" if it is no word."""
+    """Return the plural of the name of the arm column; "arms" if the name is not a word."""
     word = columns[0].replace("_", " ").strip()
     if len(columns) > 1 or not re.fullmatch(r"[A-Za-z][A-Za-z ]*", word):
         return "arms"

@@ -1,4 +1,4 @@
-"""What the commands on tables have in common."""
+"""Options and checks that several commands share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 PLOTS = (".png", ".svg", ".pdf", ".html")
 
-# Which rows of a table, and what they are rewards of.
+# Which rows of a table, and which columns are arms and rewards.
 ArmColumns = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,7 +73,7 @@ Range = Annotated[
     typer.Option(
         "--range",
         metavar="LOW,HIGH",
-        help="What rewards can be. [default: 0 or 1; in a table with others, its range]",
+        help="The range of rewards. [default: 0 or 1; if a table has others, their range]",
     ),
 ]
 SkipBadRows = Annotated[
@@ -91,8 +91,8 @@ def search_option(name: str, *, words: str | None = None, default: str | None = 
 
     Args:
         name: Its name in Python.
-        words: What it means here, if that is not what it means for every search.
-        default: The default, if it takes words to say.
+        words: The help, if it differs from the help of the option of `Search`.
+        default: The default in words, if it is not a single value.
     """
     option = OPTIONS[name]
     words = re.sub(r"`(\w+)`", lambda other: _flag(other[1]), words or option.help)
@@ -104,7 +104,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-# What is looked for.
+# The problem.
 Epsilon = Annotated[float, search_option("epsilon")]
 Rho = Annotated[float | None, search_option("rho", default=f"{DEFAULT_RHO:g}")]
 MaxOutliers = Annotated[int | None, search_option("max_outliers")]
@@ -119,12 +119,12 @@ def open_data(
     data: str, arm: Sequence[str] | None, reward: str | None, **options: Any
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
-    known = oddarm.datasets.BUNDLED.get(data)
-    address = "://" in data or is_postgres(data)
-    if not data or (not address and not Path(data).exists()):
-        if known is None:
+    bundled = oddarm.datasets.BUNDLED.get(data)
+    is_address = "://" in data or is_postgres(data)
+    if not data or (not is_address and not Path(data).exists()):
+        if bundled is None:
             _refuse_missing(data)
-        data, arm, reward = str(known.path), arm or [known.arm], reward or known.reward
+        data, arm, reward = str(bundled.path), arm or [bundled.arm], reward or bundled.reward
     if not arm:
         raise ParameterError(
             "--arm is missing: name the column whose values are the arms, such as --arm host."
@@ -142,12 +142,12 @@ def open_data(
 
 
 def _refuse_missing(data: str) -> NoReturn:
-    """Raise the error about a file that is not there, with the names that are most like it."""
+    """Raise the error about a missing file, with the names that are most like it."""
     path = Path(data)
-    there = [str(path.parent / name.name) for name in path.parent.glob("*") if name.is_file()]
+    files = [str(path.parent / name.name) for name in path.parent.glob("*") if name.is_file()]
     bundled = list(oddarm.datasets.BUNDLED)
-    like = difflib.get_close_matches(data, [*bundled, *there], n=2)
-    meant = f"; did you mean {' or '.join(like)}?" if like else "."
+    similar = difflib.get_close_matches(data, [*bundled, *files], n=2)
+    meant = f"; did you mean {' or '.join(similar)}?" if similar else "."
     raise ParameterError(
         f"there is no file {data}: check the path, or name {' or '.join(bundled)}, "
         f"the data that comes with oddarm{meant}"
@@ -155,7 +155,7 @@ def _refuse_missing(data: str) -> NoReturn:
 
 
 def check_plot(plot: Path | None) -> None:
-    """Refuse a plot that could not be written, before anything is spent on what it shows."""
+    """Refuse a plot that cannot be written, before the search costs anything."""
     if plot is None:
         return
     if plot.suffix.lower() not in PLOTS:
@@ -165,7 +165,7 @@ def check_plot(plot: Path | None) -> None:
 
 
 def check_written(option: str, path: Path) -> None:
-    """Refuse a file that could not be written where it is to be."""
+    """Refuse a file that cannot be written."""
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"{option} {path}: there is no folder {path.parent}, make it first.")
     if path.is_dir():
@@ -175,7 +175,7 @@ def check_written(option: str, path: Path) -> None:
 
 
 def check_matplotlib(purpose: str) -> None:
-    """Refuse to begin what ends in a plot if there is nothing to draw it with."""
+    """Raise MissingExtraError if matplotlib, which draws the plot, is not installed."""
     try:
         import_module("matplotlib")
     except ImportError:
@@ -185,7 +185,7 @@ def check_matplotlib(purpose: str) -> None:
 def check_problem(
     epsilon: float, rho: float | None, max_outliers: int | None, delta: float
 ) -> None:
-    """Refuse what no search can have before data is opened, which may take long."""
+    """Refuse bad parameters before data is opened, which may take long."""
     oddarm.Problem(epsilon, rho, max_outliers, delta)
 
 

@@ -1,4 +1,4 @@
-"""`oddarm plan`: what a search is likely to cost, before it is paid for."""
+"""`oddarm plan`: what a search is likely to cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["plan"]
 def plan(
     data: Annotated[
         str | None,
-        typer.Argument(help="Data whose means are taken for true, as for oddarm find."),
+        typer.Argument(help="Data whose means are taken as the true means; as for oddarm find."),
     ] = None,
     arm: ArmColumns = None,
     reward: RewardColumn = None,
@@ -72,7 +72,7 @@ def plan(
         typer.Option(
             min=1,
             help="How many rows or items an arm has, each drawn once. [default: as many as in the "
-            "data; without data, no end of them]",
+            "data; without data, endless]",
         ),
     ] = None,
     replace: Replace = False,
@@ -107,8 +107,8 @@ def plan(
 ) -> None:
     """Say how many pulls a search is likely to need, for each strategy.
 
-    From a guess, from the data that is to be searched, or from pilot data, whose means are taken
-    for those of arms without end:
+    The means come from a guess, from the data to be searched, or from pilot data, whose means are
+    taken as those of endless arms:
 
     oddarm plan --arms 50 --outliers 3 --gap 0.3 --spread 0.02 --rate 0.2
 
@@ -117,7 +117,7 @@ def plan(
     oddarm plan pilot.csv --arm host --reward timed_out --replace
     """
     if replace and rows is not None:
-        raise ParameterError(f"--rows {rows} with --replace, which has no end: drop one of them.")
+        raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     check_problem(epsilon, rho, max_outliers, delta)
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)

@@ -27,8 +27,8 @@ def serve(
 ) -> None:
     """Serve studies over HTTP until Ctrl-C or SIGTERM.
 
-    Workers ask for pulls and tell rewards; what was acknowledged is on disk. Only this machine is
-    served unless there is a token.
+    Workers ask for pulls and tell rewards; an acknowledged reward is on disk. Without a token, only
+    this machine is served.
     """
     from oddarm import service
     from oddarm.service.server import read_token

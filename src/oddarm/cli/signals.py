@@ -17,15 +17,15 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 def ended_by_signals(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with SIGTERM as another Ctrl-C, unless it is handled already."""
+    """Return the command with SIGTERM acting as Ctrl-C, unless the program handles it."""
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        struck = False
+        terminated = False
 
         def stop(number: int, frame: FrameType | None) -> None:
-            nonlocal struck
-            struck = True
+            nonlocal terminated
+            terminated = True
             signal.default_int_handler(number, frame)
 
         before = signal.getsignal(signal.SIGTERM)
@@ -34,9 +34,9 @@ def ended_by_signals(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            raise typer.Exit(TERMINATED if struck else INTERRUPTED) from None
+            raise typer.Exit(TERMINATED if terminated else INTERRUPTED) from None
         except typer.Exit as end:
-            if struck and end.exit_code == INTERRUPTED:
+            if terminated and end.exit_code == INTERRUPTED:
                 raise typer.Exit(TERMINATED) from None
             raise
         finally:

@@ -32,7 +32,7 @@ def simulate(
     means: Annotated[Optional[list[float]], typer.Argument(help="Means of the arms.")] = None,  # noqa: UP045
     file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="A file of means: one a line, or CSV with columns arm and mean."),
+        typer.Option(help="A file of means: one per line, or CSV with columns arm and mean."),
     ] = None,
     config: Annotated[
         Optional[str],  # noqa: UP045
@@ -60,11 +60,11 @@ def simulate(
 ) -> None:
     """Run a strategy on simulated arms with 0/1 rewards.
 
-    Say which arms by MEANS, by --file or by --config. For example:
+    Give the arms by MEANS, by --file or by --config. For example:
 
     oddarm simulate --config upper-20-2.5 --plot out.png
     """
-    known, epsilon = _arms(means, file, config, epsilon, seed)
+    true_means, epsilon = _arms(means, file, config, epsilon, seed)
     check_plot(plot)
     options: SearchOptions = {
         "epsilon": epsilon,
@@ -79,10 +79,10 @@ def simulate(
 
     with PullProgress(runs) as progress:
         if runs == 1:
-            results = [oddarm.simulate(known, strategy, progress=progress, **options)]
+            results = [oddarm.simulate(true_means, strategy, progress=progress, **options)]
         else:
             results = oddarm.simulate(
-                known, strategy, runs=runs, finished=progress.ended, **options
+                true_means, strategy, runs=runs, finished=progress.ended, **options
             )
     if plot is not None:
         results[0].plot(plot)
@@ -90,7 +90,7 @@ def simulate(
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
         return
-    print(results[0] if runs == 1 else _summary(known, results))
+    print(results[0] if runs == 1 else _summary(true_means, results))
     if plot is not None:
         print(f"\nplot: {plot}")
 
@@ -119,7 +119,7 @@ def _arms(
 
 
 def _read(path: Path) -> dict[Any, float]:
-    """Read means, one a line, or a CSV with the columns arm and mean."""
+    """Read means, one per line, or a CSV with the columns arm and mean."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             rows = [row for row in csv.reader(lines) if row and row[0].strip()]
@@ -134,13 +134,13 @@ def _read(path: Path) -> dict[Any, float]:
         rows = rows[1:]
     elif len(header) > 1:
         name = 0
-    found: dict[Any, float] = {}
+    means: dict[Any, float] = {}
     for number, row in enumerate(rows):
         try:
             arm: Any = number if name is None else row[name].strip()
-            if arm in found:
-                raise ParameterError(f"{path}: arm {arm!r} is there twice.")
-            found[arm] = float(row[column])
+            if arm in means:
+                raise ParameterError(f"{path}: arm {arm!r} is listed twice.")
+            means[arm] = float(row[column])
         except (IndexError, ValueError) as error:
             if isinstance(error, ParameterError):
                 raise
@@ -148,14 +148,14 @@ def _read(path: Path) -> dict[Any, float]:
                 f"{path}: {','.join(row)!r} is not a mean, must be a number, "
                 "or arm,mean under a header that says so."
             ) from None
-    return found
+    return means
 
 
-def _summary(known: dict[Any, float], results: list[oddarm.Result]) -> str:
+def _summary(true_means: dict[Any, float], results: list[oddarm.Result]) -> str:
     """Return what many runs found, against the truth."""
     from oddarm.definitions.truth import Truth
 
-    truth = Truth.of(known, results[0].problem)
+    truth = Truth.of(true_means, results[0].problem)
     pulls = [r.pulls for r in results]
     lines = [
         (

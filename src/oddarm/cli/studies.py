@@ -40,24 +40,24 @@ def studies(
     from oddarm._postgres_url import without_password
     from oddarm.store import list_studies
 
-    found = list_studies(storage)
+    infos = list_studies(storage)
     if as_json:
-        print(json.dumps([asdict(info) for info in found], indent=2))
-    elif not found:
+        print(json.dumps([asdict(info) for info in infos], indent=2))
+    elif not infos:
         print(f"There are no studies in {without_password(storage)}.")
     else:
-        print(table(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        print(table(infos, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
-def table(found: list[StudyInfo], width: int | None) -> str:
+def table(infos: list[StudyInfo], width: int | None) -> str:
     """Return the list as text.
 
     Args:
-        found: The studies.
+        infos: The studies.
         width: The most letters of a line: columns that do not fit are left out, the last ones
             first, and long names shortened. None if lines may be of any length.
     """
-    return text_table(COLUMNS, [_cells(info) for info in found], width)
+    return text_table(COLUMNS, [_cells(info) for info in infos], width)
 
 
 def _cells(info: StudyInfo) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def watch(
     storage: Annotated[
         str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
     ] = STORAGE,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between looks.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
 ) -> None:
     """Watch a study until it is done.
 

@@ -25,7 +25,7 @@ from oddarm.strategies import Strategy
 __all__ = ["find", "find_async", "resume"]
 
 IN_FLIGHT = 8
-"""Pulls on their way at a time, where no executor says how many workers there are."""
+"""Pulls in flight at a time, if no executor says how many workers there are."""
 RETRIES = 3
 """How often a failed pull is tried again, if the caller does not say."""
 
@@ -46,16 +46,16 @@ def find(
 ) -> Result:
     """Find the outlying arms by drawing rewards from a function or a source.
 
-    A function is called once for each reward, exactly as the strategy asks. A coroutine function
-    is run by asyncio, some calls at a time. Sources of `oddarm.sources` that draw at no cost are
-    drawn from in batches of up to a thirty-second of the pulls so far.
+    A function is called once for each reward, exactly as the strategy asks. asyncio runs a
+    coroutine function, several calls at a time. Sources of `oddarm.sources` that draw at no cost
+    are drawn from in batches of up to a thirty-second of the pulls so far.
 
-    A pull that raises, or returns something that is not a reward, is tried again after a pause;
-    when that does not help, the arm is set aside, with the error in `Result.errors`, and the search
-    goes on without it. If the first pulls of three arms fail with the same error, before any pull
-    has succeeded, the search stops at once with that error.
+    A pull that raises, or returns something that is not a reward, is tried again after a pause.
+    When that does not help, the arm has failed: the error is in `Result.errors`, and the search
+    goes on without the arm. If the first pulls of three arms fail with the same error, before any
+    pull has succeeded, the search stops at once with that error.
 
-    Ctrl-C ends it early: the result has the verdict "running" and holds all that is known so far.
+    Ctrl-C ends the search early: the result has the verdict "running" and all that is known so far.
     SIGTERM does the same, unless the program has a handler of its own.
 
     Args:
@@ -64,15 +64,15 @@ def find(
         strategy: As for `Search`.
         executor: Where to pull, such as a pool of threads or processes, or a Dask client's
             `get_executor()`; by default, here and one by one.
-        in_flight: The most pulls on their way at a time, with an executor or a coroutine function;
+        in_flight: The most pulls in flight at a time, with an executor or a coroutine function;
             by default twice the executor's workers, or 8.
         batch: The most rewards to ask for at a time; those of one arm are drawn by one call.
         retries: How often a failed pull is tried again, after 0.1, 0.4, 1.6, 1.6, … seconds.
         progress: Whether to show progress on standard error, if that is a terminal.
         callbacks: Called with the search each time that rewards have been told.
-        save: A file that the search is saved to every few seconds and when it ends, however it
-            ends, to be continued by `resume(Search.load(file), pull)`: it then makes the very pulls
-            that were left.
+        save: A file that the search is saved to every few seconds and when it ends, for any
+            reason. `resume(Search.load(file), pull)` continues it with exactly the pulls that were
+            left.
         options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
 
     Raises:
@@ -88,8 +88,8 @@ def find(
     """
     check_names(find, options)
     search, source = _prepare(pull, arms, strategy, options)
-    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
-    return _drive(search, source, how)
+    run_options = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    return _drive(search, source, run_options)
 
 
 async def find_async(
@@ -107,8 +107,8 @@ async def find_async(
 ) -> Result:
     """Find the outlying arms by a coroutine function, in the running event loop.
 
-    As `find`, for callers that have a loop; signals are left to them. If the call is cancelled, so
-    are the pulls on their way, and the search is saved if `save` says where.
+    Like `find`, for callers that have a loop and handle signals themselves. If the call is
+    cancelled, the pulls in flight are cancelled too, and the search is saved if `save` says where.
     """
     check_names(find_async, options)
     search, source = _prepare(pull, arms, strategy, options)
@@ -117,8 +117,8 @@ async def find_async(
             f"pull == {pull!r}, must be a coroutine function for find_async: "
             "call oddarm.find, in a thread of its own by asyncio.to_thread."
         )
-    how = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
-    with how.session(search, source) as session:
+    run_options = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
+    with run_options.session(search, source) as session:
         await as_coroutines(session)
     return search.result()
 
@@ -143,8 +143,8 @@ def resume(
         search: What `Search.load` returned, or a search of your own.
         pull: As for `find`; a source must have all arms of the search, and the rewards that it
             had when the search was begun, as far as its fingerprint tells.
-        executor: As for `find`, and so are all that follow.
-        in_flight: The most pulls on their way at a time.
+        executor: As for `find`, like all that follow.
+        in_flight: The most pulls in flight at a time.
         batch: The most rewards to ask for at a time.
         retries: How often a failed pull is tried again.
         progress: Whether to show progress.
@@ -174,8 +174,8 @@ def resume(
     for arm, told in zip(search.names, search.tally.counts.tolist(), strict=True):
         if arm not in failed:
             source.seek(arm, told)
-    how = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
-    return _drive(search, source, how)
+    run_options = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
+    return _drive(search, source, run_options)
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _check_same(search: Search, now: Fingerprint | None) -> None:
 
 
 def _check_sizes(search: Search, source: Source) -> None:
-    """Refuse finite arms of other sizes, which tells other data without a fingerprint too."""
+    """Refuse finite arms of other sizes: they show other data even without a fingerprint."""
     begun, now = search.rewards.pools, source.rewards.pools
     if begun is None or now is None:
         return
@@ -279,9 +279,9 @@ def _check_sizes(search: Search, source: Source) -> None:
             )
 
 
-def _drive(search: Search, source: Source, how: RunOptions) -> Result:
+def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
     """Drive the search until it is done or interrupted."""
-    session = how.session(search, source)
+    session = run_options.session(search, source)
     if source.asynchronous and _in_event_loop():
         raise ParameterError(
             "find with a coroutine function inside a running event loop: "
@@ -292,8 +292,8 @@ def _drive(search: Search, source: Source, how: RunOptions) -> Result:
             with session:
                 if source.asynchronous:
                     asyncio.run(as_coroutines(session))
-                elif how.executor is not None:
-                    on_executor(session, how.executor)
+                elif run_options.executor is not None:
+                    on_executor(session, run_options.executor)
                 else:
                     one_by_one(session)
         except (KeyboardInterrupt, asyncio.CancelledError):

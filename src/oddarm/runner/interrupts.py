@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, held back except where the runner waits, so that nothing is half changed."""
+"""Ctrl-C and SIGTERM act only where the runner waits, so that nothing is left half changed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Interrupts"]
 class Interrupts:
     """Lets signals through only in `with` blocks on this object, which surround what waits.
 
-    Inside `watched()` a signal is noted, and acted upon when the next `with` block begins: while a
-    search is asked, told or saved, nothing breaks in. In a `with` block a signal acts at once. Its
-    action is that of the handler that was there before; SIGTERM without a handler acts like Ctrl-C.
+    Inside `watched()` a signal is noted, and acts when the next `with` block begins: it does not
+    interrupt an ask, a tell or a save. In a `with` block a signal acts at once. It calls the
+    handler that was set before; SIGTERM without a handler acts like Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -27,14 +27,14 @@ class Interrupts:
         self._cancel: Callable[[], object] | None = None
 
     def cancels(self, cancel: Callable[[], object]) -> None:
-        """Let the first Ctrl-C cancel, not raise: in an event loop an exception may get lost."""
+        """Let the first Ctrl-C call `cancel`: in an event loop an exception may get lost."""
         self._cancel = cancel
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take over the signals, if this is the main thread; give them back afterwards.
+        """Handle the signals, if this is the main thread; restore the handlers afterwards.
 
-        A signal that comes while the block ends has no more to end; handlers of others hear of it.
+        A signal that comes while the block ends calls the earlier handlers, but ends nothing.
         """
         before = _handlers() if threading.current_thread() is threading.main_thread() else {}
         self._handlers = {
@@ -72,7 +72,7 @@ class Interrupts:
         if not self._open:
             self._noted.append(number)
             return
-        self._open = False  # what this raises is handled with signals held back
+        self._open = False  # further signals wait while the caller handles what this raises
         try:
             self._handlers[number](number, frame)
         except KeyboardInterrupt:
@@ -84,13 +84,13 @@ class Interrupts:
 
 
 def _handlers() -> dict[int, Any]:
-    """Return the handlers that the runner may stand in for, by signal.
+    """Return the handlers that the runner may replace, by signal.
 
-    A signal that is ignored stays so, and so does a handler that is not Python's.
+    An ignored signal stays ignored, and a handler that is not Python's stays in place.
     """
-    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    current = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     return {
         number: handler
-        for number, handler in found.items()
+        for number, handler in current.items()
         if callable(handler) or (number == signal.SIGTERM and handler is signal.SIG_DFL)
     }

@@ -73,12 +73,13 @@ STATUSES: tuple[tuple[type[OddarmError], int], ...] = (
     (StateError, 500),
     (OddarmError, 422),
 )
-"""The status of an error; the first class that fits counts.
+"""The HTTP status of an error; the first class that fits counts.
 
-What is damaged stays so until somebody mends it: 500, which nobody tries again, and not 503.
+A damaged database stays damaged until somebody repairs it. Its status is 500, which clients do not
+retry, and not 503.
 """
 
-_WORDS = {
+_DESCRIPTIONS = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
     403: "Without a token, only this machine may call.",
@@ -95,7 +96,7 @@ _WORDS = {
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     common = (401, 403, 413, 500, 503)
     return {
-        status: {"model": ErrorBody, "description": _WORDS[status]}
+        status: {"model": ErrorBody, "description": _DESCRIPTIONS[status]}
         for status in sorted({*statuses, *common})
     }
 
@@ -104,7 +105,7 @@ READ = _errors(404, 422)
 WRITE = _errors(400, 404, 422, 507)
 CHANGE = _errors(404, 422, 507)
 
-# Examples for the description, of answers that are no models.
+# Examples in the OpenAPI description, for answers that are not models.
 JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
 CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
 EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
@@ -118,9 +119,9 @@ VIEW = {
 }
 
 
-def _shown(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+def _with_example(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     content = {"application/json": {"example": example}}
-    return {**READ, 200: {"description": "For instance, in part.", "content": content}}
+    return {**READ, 200: {"description": "An example, in part.", "content": content}}
 
 
 router = APIRouter()
@@ -130,8 +131,8 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     """Return the application that serves the studies of a database.
 
     Args:
-        storage: `sqlite:///path`, a bare path (made if it is not there), or `postgresql://…`.
-        token: What callers must bear; None for callers on this machine, who need none.
+        storage: `sqlite:///path`, a bare path (created if it does not exist), or `postgresql://…`.
+        token: The token that callers must send; None to serve only this machine, without a token.
     """
     studies = StudyPool(open_database(storage, create=True))
 
@@ -147,14 +148,14 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
         title="oddarm",
         version=__version__,
         summary="Searches for outlying arms that many workers share.",
-        docs_url=None,  # their pages load scripts from elsewhere
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
     )
     app.openapi = partial(_openapi, app, token is not None)  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
-    app.router.routes.extend(router.routes)  # found sooner than in a router of their own
+    app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
     app.add_middleware(Guard, token=token)
     app.add_exception_handler(OddarmError, _refused)
@@ -165,18 +166,18 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
 
 
 def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
-    """Describe the service, and that what is under /studies wants a token if there is one."""
+    """Return the OpenAPI description; it says whether routes under /studies need a token."""
     if app.openapi_schema is None:
-        found = get_openapi(
+        schema = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
         )
         bearer = {"type": "http", "scheme": "bearer"}
-        found["components"]["securitySchemes"] = {
+        schema["components"]["securitySchemes"] = {
             "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
         }
-        found["security"] = [{"token": []}] if guarded else []
-        found["paths"]["/health"]["get"]["security"] = []
-        app.openapi_schema = found
+        schema["security"] = [{"token": []}] if guarded else []
+        schema["paths"]["/health"]["get"]["security"] = []
+        app.openapi_schema = schema
     return app.openapi_schema
 
 
@@ -186,21 +187,21 @@ def _studies(request: Request) -> StudyPool:
 
 
 def _written(answer: BaseModel) -> Response:
-    """Return an answer as it is; what is returned as a model is checked once more."""
+    """Return an answer as JSON text; FastAPI would check a returned model once more."""
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
-# Routes are tried in order: what workers call all the time comes first.
+# Routes are tried in order: those that workers call all the time come first.
 
 
 @router.post("/studies/{name}/tell", responses=WRITE)
 async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
-    """Report rewards by the id of their pull. Told again, a pull changes nothing.
+    """Report rewards by the id of their pull. Telling a pull again changes nothing.
 
     The answer comes when the rewards are on disk.
     """
     rewards = {row["pull"]: row["reward"] for row in body.tells}
-    if len(rewards) < len(body.tells):  # of a pull told twice the first counts, as in two requests
+    if len(rewards) < len(body.tells):  # the first reward of a pull counts, as in two requests
         rewards.update((row["pull"], row["reward"]) for row in reversed(body.tells))
     told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
     return _written(Told(told=told))  # type: ignore[return-value]
@@ -208,22 +209,22 @@ async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
 
 @router.post("/studies/{name}/ask", responses=WRITE)
 async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
-    """Lease pulls to be made. Those that others let expire are handed out first.
+    """Lease pulls to be made. Pulls whose lease has expired are handed out first.
 
-    No pulls and the status "running" mean that all is on its way: ask again after a while.
+    No pulls and the status "running" mean that all wanted pulls are in flight: ask again later.
     """
 
     def action(batch: StudyTransaction) -> Asked:
         pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
         return Asked.of(pulls, batch.status)
 
-    found: Asked = await _studies(request).write(name, action, asks=True)
-    return _written(found)  # type: ignore[return-value]
+    asked: Asked = await _studies(request).write(name, action, asks=True)
+    return _written(asked)  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/data", responses=WRITE)
 async def data(request: Request, name: StudyName, body: DataBody) -> Told:
-    """Report rewards of an arm that nobody asked for, once a key."""
+    """Report rewards of an arm without an ask; rewards under a key count once."""
     new = await _studies(request).write(
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )
@@ -232,9 +233,9 @@ async def data(request: Request, name: StudyName, body: DataBody) -> Told:
 
 @router.post("/studies/{name}/give-up", responses=WRITE)
 async def give_up(request: Request, name: StudyName, body: GiveUpBody) -> GivenUp:
-    """Say that pulls will never be told, so that later rewards of their arms wait no longer.
+    """Say that pulls will never be told, so that later rewards of their arms need not wait.
 
-    If losing a pull may depend on its reward, as with a time-out, tell a reward instead.
+    If the loss of a pull may depend on its reward, as with a time-out, tell a reward instead.
     """
     number = await _studies(request).write(name, lambda batch: batch.give_up(body.pulls))
     return GivenUp(given_up=number)
@@ -242,7 +243,7 @@ async def give_up(request: Request, name: StudyName, body: GiveUpBody) -> GivenU
 
 @router.post("/studies/{name}/set-aside", responses=WRITE)
 async def set_aside(request: Request, name: StudyName, body: AsideBody) -> Aside:
-    """Go on without an arm that cannot be pulled any more; it ranks last, as failed."""
+    """Mark an arm that cannot be pulled any more as failed; it ranks last."""
     changed = await _studies(request).write(
         name, lambda batch: batch.set_aside(body.arm, body.reason)
     )
@@ -284,7 +285,7 @@ async def delete_study(request: Request, name: StudyName) -> None:
 
 @router.post("/studies/{name}/pause", responses=CHANGE)
 async def pause(request: Request, name: StudyName) -> StudyRow:
-    """Hand out no more pulls; rewards of those on their way are taken."""
+    """Hand out no more pulls; rewards of pulls in flight are still taken."""
     return StudyRow.of(await _studies(request).set_paused(name, True))
 
 
@@ -294,14 +295,14 @@ async def resume(request: Request, name: StudyName) -> StudyRow:
     return StudyRow.of(await _studies(request).set_paused(name, False))
 
 
-@router.get("/studies/{name}/result", responses=_shown(RESULT))
+@router.get("/studies/{name}/result", responses=_with_example(RESULT))
 async def result(request: Request, name: StudyName) -> dict[str, Any]:
-    """Return what is known now: ranking, outliers, verdict, a row for each arm, provenance."""
+    """Return the current result: ranking, outliers, verdict, a row for each arm, provenance."""
     text = await _studies(request).read(name, lambda study: study.result().to_json())
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 
-@router.get("/studies/{name}/view", responses=_shown(VIEW))
+@router.get("/studies/{name}/view", responses=_with_example(VIEW))
 async def view(request: Request, name: StudyName) -> dict[str, Any]:
     """Return all arms as arrays, and the certain gaps, for a page that draws them."""
     text = await _studies(request).view(name)
@@ -314,7 +315,7 @@ async def view(request: Request, name: StudyName) -> dict[str, Any]:
     responses={
         **READ,
         200: {
-            "description": "One reward a line.",
+            "description": "One reward per line.",
             "content": {
                 "application/jsonl": {"schema": {"type": "string"}, "example": JSONL},
                 "text/csv": {"schema": {"type": "string"}, "example": CSV},
@@ -329,11 +330,11 @@ async def export(
 ) -> StreamingResponse:
     """Return every reward, in the order in which the search took them."""
 
-    def begun(study: Study) -> Iterator[str]:
+    def first_piece_read(study: Study) -> Iterator[str]:
         pieces = _pieces(study.export(format))
-        return chain([next(pieces, "")], pieces)  # what fails at once is refused, not broken off
+        return chain([next(pieces, "")], pieces)  # an early error is a refusal, not a broken answer
 
-    pieces = await _studies(request).read(name, begun)
+    pieces = await _studies(request).read(name, first_piece_read)
     return StreamingResponse(
         pieces,
         media_type="text/csv" if format == "csv" else "application/jsonl",
@@ -395,7 +396,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     headers = {"Retry-After": "1"} if status == 503 else None
     words = str(error)
     if status >= 500:
-        request.scope[ERROR] = words  # the log has the place of the database, the answer has not
+        request.scope[ERROR] = words  # the log says where the database is, the answer does not
     if isinstance(error, StoreError):
         words = error.public
     return JSONResponse({"error": words}, status, headers)
@@ -404,9 +405,9 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     del request
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    # Of a value that fits no alternative, the one whose type it has says most.
-    first = next((one for one in found if not one["type"].endswith("_type")), found[0])
+    details = error.errors()
+    # If a value fits no alternative, the error of the alternative with its type says most.
+    first = next((each for each in details if not each["type"].endswith("_type")), details[0])
     if first["type"] == "json_invalid":
         return JSONResponse({"error": f"the body is not JSON: {first['ctx']['error']}."}, 400)
     place = ".".join(str(part) for part in first["loc"] if f"_{part}".isidentifier())
@@ -419,7 +420,7 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 400:
         words = "the body is not JSON that can be read."
     if error.status_code in (404, 405):
-        words = f"{request.method} {request.url.path} is nothing that this service does."
+        words = f"There is no route {request.method} {request.url.path}."
     return JSONResponse({"error": words}, error.status_code, error.headers)
 
 

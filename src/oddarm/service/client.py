@@ -17,7 +17,7 @@ from oddarm.store.transaction import LEASE_SECONDS
 
 __all__ = ["Client"]
 
-PIECE = 65536
+CHUNK_BYTES = 65536
 """Bytes of an answer to read at a time."""
 
 T = TypeVar("T")
@@ -28,10 +28,11 @@ class Client:
 
     Args:
         url: Where the service is, such as http://127.0.0.1:8321.
-        token: The token, if it wants one.
+        token: The token, if the service requires one.
         timeout: Seconds to wait for an answer.
 
-    Every method raises ServiceError, with the sentence of the service, if it is refused.
+    Every method raises ServiceError, with the message of the service, if the service refuses the
+    request.
     """
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
@@ -46,8 +47,8 @@ class Client:
 
     def studies(self) -> list[dict[str, Any]]:
         """Return a row for each study."""
-        found: list[dict[str, Any]] = self._json("GET", "/studies")
-        return found
+        rows: list[dict[str, Any]] = self._json("GET", "/studies")
+        return rows
 
     def create(
         self,
@@ -60,15 +61,15 @@ class Client:
     ) -> dict[str, Any]:
         """Make a study; options are those of `create_study`, as JSON values."""
         check_names(self.create, options)
-        own = {"strategy": strategy, "expired_reward": expired_reward}
-        body = {"name": name, "arms": arms, **own, **options}
+        named = {"strategy": strategy, "expired_reward": expired_reward}
+        body = {"name": name, "arms": arms, **named, **options}
         made: dict[str, Any] = self._json("POST", "/studies", body)
         return made
 
     def info(self, name: str) -> dict[str, Any]:
         """Return how far a study is."""
-        found: dict[str, Any] = self._json("GET", f"/studies/{name}")
-        return found
+        row: dict[str, Any] = self._json("GET", f"/studies/{name}")
+        return row
 
     def ask(
         self, name: str, limit: int = 1, *, lease_seconds: float = LEASE_SECONDS
@@ -84,24 +85,24 @@ class Client:
         return int(self._json("POST", f"/studies/{name}/tell", {"tells": rows})["told"])
 
     def tell_arm(self, name: str, arm: str | int, rewards: list[float], *, key: str) -> int:
-        """Report rewards of an arm that nobody asked for, once a key."""
+        """Report rewards of an arm without an ask; rewards under a key count once."""
         body = {"arm": arm, "rewards": rewards, "key": key}
         return int(self._json("POST", f"/studies/{name}/data", body)["told"])
 
     def give_up(self, name: str, pulls: Iterable[str]) -> int:
-        """Say that pulls will never be told; return how many were still out."""
+        """Say that pulls will never be told; return how many were neither told nor given up."""
         body = {"pulls": list(pulls)}
         return int(self._json("POST", f"/studies/{name}/give-up", body)["given_up"])
 
     def set_aside(self, name: str, arm: str | int, reason: str) -> bool:
-        """Go on without an arm; return False if it was set aside before or all is done."""
+        """Mark an arm as failed; return False if it failed before or the study is done."""
         body = {"arm": arm, "reason": reason}
         return bool(self._json("POST", f"/studies/{name}/set-aside", body)["changed"])
 
     def result(self, name: str) -> dict[str, Any]:
-        """Return what is known now, as `Result.to_dict` gives it."""
-        found: dict[str, Any] = self._json("GET", f"/studies/{name}/result")
-        return found
+        """Return the current result, as `Result.to_dict` gives it."""
+        result: dict[str, Any] = self._json("GET", f"/studies/{name}/result")
+        return result
 
     def pause(self, name: str) -> None:
         """Hand out no more pulls."""
@@ -135,14 +136,14 @@ class Client:
     ) -> None:
         """Ask, pull and tell until the study is done.
 
-        An error that `pull` raises ends the work, once the rewards drawn before it are told; the
-        other pulls are handed to the next who asks when their lease ends.
+        If `pull` raises an error, this method tells the rewards drawn before it and raises the
+        error. The service hands out the other pulls again when their lease ends.
 
         Args:
             name: The study.
             pull: Returns a reward of an arm.
             limit: Pulls to ask for at a time.
-            lease_seconds: How long they are kept for this worker.
+            lease_seconds: How long the pulls belong to this worker.
             wait: Seconds between tries when there is nothing to do, or no answer.
             patience: Seconds to go on trying while the service cannot be reached.
         """
@@ -157,14 +158,14 @@ class Client:
                 continue
             rewards: dict[str, float] = {}
             try:
-                for one in pulls:
-                    rewards[one.id] = float(pull(one.arm))
-            finally:  # if a pull fails, what was drawn before it counts
+                for leased in pulls:
+                    rewards[leased.id] = float(pull(leased.arm))
+            finally:  # if a pull fails, the rewards drawn before it still count
                 if rewards:
                     self._patiently(lambda: self.tell(name, rewards), wait, patience)  # noqa: B023
 
     def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
-        """Try again while the service is away or busy: asks and tells may be repeated."""
+        """Call again while the service is away or busy; repeating an ask or a tell is safe."""
         end = time.monotonic() + patience
         while True:
             try:
@@ -209,7 +210,8 @@ class Client:
 def _check_header(answer: HTTPResponse) -> None:
     """Raise IncompleteRead if the header does not say how long the answer is.
 
-    The service always does. Python takes a connection that ends in the header for an empty answer.
+    The service always says it. If a connection ends within the header, Python reads that as an
+    empty answer.
     """
     if answer.length is None and not answer.chunked:
         answer.close()
@@ -217,13 +219,12 @@ def _check_header(answer: HTTPResponse) -> None:
 
 
 def _lines(answer: HTTPResponse) -> Iterator[str]:
-    """Yield the lines of an answer; IncompleteRead if it breaks off.
+    """Yield the lines of an answer; raise IncompleteRead if it breaks off.
 
-    An HTTPResponse that is iterated over takes a connection that ends between two lines for the
-    end of the answer.
+    Iterating over an HTTPResponse does not notice a connection that ends between two lines.
     """
     rest = b""
-    while piece := answer.read1(PIECE):
+    while piece := answer.read1(CHUNK_BYTES):
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
             yield f"{line.decode()}\n"

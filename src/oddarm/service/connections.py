@@ -1,8 +1,8 @@
-"""Connections: how many there may be, and how long a request may take to come.
+"""Connections: how many there may be, and how long a request may take to arrive.
 
 uvicorn waits for ever for the rest of a header, and asyncio writes a traceback for each connection
-that it cannot accept. So connections from which a whole request has not come are given a time, and
-the oldest of them make room for new ones.
+that it cannot accept. So a connection has to send a whole request within a time limit, and the one
+that has waited longest is dropped if a new one needs its place.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Crowd", "TimedConnection", "most_connections"]
 LOG = logging.getLogger("oddarm.service")
 
 HEADER_SECONDS = 10.0
-"""How long a header may take to come."""
+"""How long a header may take to arrive."""
 BODY_SECONDS = 60.0
-"""How long a body may take to come."""
+"""How long a body may take to arrive."""
 READER_SECONDS = 60.0
 """How long an answer may wait for a client that does not read it."""
 QUIET_SECONDS = 5.0
-"""How long a trouble must not have been noted for it to be over."""
+"""A problem is over if it has not come up for this long."""
 
 MOST_CONNECTIONS = 1000
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -40,7 +40,7 @@ REFUSED = (
 
 
 def most_connections() -> int:
-    """Return how many connections to keep; files and the database need descriptors too."""
+    """Return how many connections there may be; files and the database need descriptors too."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
     import resource
@@ -52,7 +52,7 @@ def most_connections() -> int:
 
 
 class Trouble:
-    """Something that goes on for a while: logged when it begins, and again when it is over."""
+    """A problem that lasts for a while: it is logged when it begins, and again when it is over."""
 
     def __init__(self, event: str) -> None:
         self._event = event
@@ -60,17 +60,17 @@ class Trouble:
         self._last = 0.0
 
     def note(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take note that it has come up, now."""
+        """Record that the problem has come up now."""
         self._last = loop.time()
         self._times += 1
         if self._times == 1:
             LOG.warning(self._event)
-            loop.call_later(QUIET_SECONDS, self._look, loop)
+            loop.call_later(QUIET_SECONDS, self._check_over, loop)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _check_over(self, loop: asyncio.AbstractEventLoop) -> None:
         left = self._last + QUIET_SECONDS - loop.time()
         if left > 0:
-            loop.call_later(left, self._look, loop)
+            loop.call_later(left, self._check_over, loop)
             return
         LOG.warning(f"over: {self._event}", extra={"fields": {"times": self._times}})
         self._times = 0
@@ -80,13 +80,13 @@ class Crowd:
     """The connections of one server.
 
     Args:
-        most: How many there may be.
+        most: How many connections there may be.
 
     Attributes:
-        most: How many there may be.
-        at_once: How many asyncio may accept before it looks after any of them.
-        waiting: Those from which a whole request has not come, the one that has waited longest
-            first.
+        most: How many connections there may be.
+        at_once: How many connections asyncio may accept before it serves any of them.
+        waiting: The connections that have not sent a whole request, the one that has waited
+            longest first.
     """
 
     def __init__(self, most: int) -> None:
@@ -105,7 +105,7 @@ class Crowd:
         return False
 
     def handle_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Take note of errors of the loop: of connections that it cannot accept only once."""
+        """Log errors of the loop; those of connections that it cannot accept, only once."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in EXHAUSTED:
             loop.default_exception_handler(context)
@@ -116,26 +116,26 @@ class Crowd:
 
 
 class TimedConnection(H11Protocol):
-    """A connection of uvicorn's that ends when it keeps the service waiting."""
+    """A connection of uvicorn that ends when it keeps the service waiting."""
 
     crowd: ClassVar[Crowd]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._arrival: asyncio.TimerHandle | None = None  # of the request that is awaited
+        self._request_timer: asyncio.TimerHandle | None = None  # for the next request
         self._of_body = False
         self._refused = False
-        self._departure: asyncio.TimerHandle | None = None  # of the answer
+        self._answer_timer: asyncio.TimerHandle | None = None  # for the client to read the answer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection; if there are too many at work, refuse what it will ask for."""
+        """Accept a connection; if too many are at work, refuse its first request."""
         super().connection_made(transport)
         if len(self.connections) > self.crowd.most:
             self._refused = not self.crowd.make_room(self.loop)
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request."""
+        """Receive a part of a request."""
         if self._refused:
             self._stop_waiting()
             self.transport.write(REFUSED)
@@ -148,14 +148,14 @@ class TimedConnection(H11Protocol):
         if state is DONE or state is MUST_CLOSE:
             self._stop_waiting()
         elif state is IDLE:
-            if self._arrival is None:  # the first part of the next header
+            if self._request_timer is None:  # the first part of the next header
                 self._await_request()
-        elif not self._of_body:  # the header has come, and not all of the body
+        elif not self._of_body:  # the header has arrived, but not all of the body
             self._stop_waiting()
             self._await_request(of_body=True)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, which uvicorn gives a time until its first byte."""
+        """Wait for the next request; uvicorn limits the time until its first byte."""
         super().on_response_complete()
         if not self.transport.is_closing() and self.conn.their_state is IDLE:
             self.crowd.waiting[self] = None
@@ -167,17 +167,17 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Give a client that does not read its answer some time."""
+        """Limit the time of a client that does not read its answer."""
         super().pause_writing()
-        if self._departure is None:
-            self._departure = self.loop.call_later(READER_SECONDS, self.drop)
+        if self._answer_timer is None:
+            self._answer_timer = self.loop.call_later(READER_SECONDS, self.drop)
 
     def resume_writing(self) -> None:
         """Go on with the answer."""
         super().resume_writing()
-        if self._departure is not None:
-            self._departure.cancel()
-            self._departure = None
+        if self._answer_timer is not None:
+            self._answer_timer.cancel()
+            self._answer_timer = None
 
     def drop(self) -> None:
         """End the connection at once."""
@@ -189,11 +189,11 @@ class TimedConnection(H11Protocol):
         self.crowd.waiting[self] = None
         self._of_body = of_body
         seconds = BODY_SECONDS if of_body else HEADER_SECONDS
-        self._arrival = self.loop.call_later(seconds, self.drop)
+        self._request_timer = self.loop.call_later(seconds, self.drop)
 
     def _stop_waiting(self) -> None:
         self.crowd.waiting.pop(self, None)
         self._of_body = False
-        if self._arrival is not None:
-            self._arrival.cancel()
-            self._arrival = None
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None

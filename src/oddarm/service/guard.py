@@ -1,4 +1,4 @@
-"""The door of the service: who may come in, with how much, and a line in the log."""
+"""Checks every request before the application sees it, and logs it afterwards."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["ERROR", "Guard"]
 LOG = logging.getLogger("oddarm.service")
 FREQUENT = ("/ask", "/tell", "/data")
 ERROR = "oddarm.error"
-"""Where the scope of a request has what the log is to say of its failure."""
+"""The key in the scope of a request whose value is the error message for the log."""
 TOO_LARGE = f"the request has more than {MAX_BODY:,} bytes: send fewer at a time."
 
 
 class Guard:
     """Middleware that checks host, origin, token and size before the application sees a request.
 
-    Without a token the service is for this machine alone. A page from elsewhere that a browser
-    here has open must not reach it either, so host and origin have to be local.
+    Without a token, only this machine may use the service. A web page from elsewhere that is open
+    in a browser on this machine must not reach it either, so host and origin must be local.
 
     Args:
-        app: The application behind the door.
-        token: What callers of /studies must bear; None for nothing.
+        app: The application that is guarded.
+        token: The token that callers of /studies must send; None if they need none.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
@@ -41,14 +41,14 @@ class Guard:
         self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it at the door."""
+        """Pass a request to the application, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
         status, begun = 500, False
 
-        async def noted(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
@@ -57,20 +57,20 @@ class Guard:
         try:
             refusal = self._refusal(scope)
             if refusal is None:
-                await self._app(scope, _limited(receive), noted)
+                await self._app(scope, _limited(receive), send_and_note)
             else:
-                await refusal(scope, receive, noted)
+                await refusal(scope, receive, send_and_note)
         except Exception as error:
             reason = error if isinstance(error, OddarmError) else error.__cause__
             if not begun or not isinstance(reason, OddarmError):
                 raise
-            # An answer that has begun can only be broken off: uvicorn closes the connection.
+            # The answer has begun and can only be cut off: uvicorn closes the connection.
             status, scope[ERROR] = 500, str(reason)
         finally:
             _log(scope, status, started)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
-        # Of headers sent twice, the first counts.
+        # If a header is sent twice, the first one counts.
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         length = headers.get(b"content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY:
@@ -111,7 +111,7 @@ def _answer(status: int, error: str, headers: dict[str, str] | None = None) -> J
 
 
 def _limited(receive: Receive) -> Receive:
-    """Count the bytes of a body that did not say its length."""
+    """Limit the size of a body whose header does not state its length."""
     size = 0
 
     async def counted() -> Message:

@@ -1,4 +1,4 @@
-"""Logs as JSON, one object a line."""
+"""Logs as JSON, one object per line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JSONFormatter", "log_to_stderr"]
 
 
 OURS = ("oddarm.service", "uvicorn")
-"""What is logged from the level on that is asked for; all else from warnings on."""
+"""Loggers that follow the chosen level; the others log warnings and errors only."""
 
 
 class JSONFormatter(logging.Formatter):

@@ -1,4 +1,4 @@
-"""What goes over the wire, and how large it may be."""
+"""The bodies of requests and answers, and how large they may be."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 MAX_BODY = 4_000_000
-"""Bytes of a request."""
+"""The most bytes of a request."""
 MAX_ARMS = 5_000
-"""Arms of a study made over HTTP; GOLD keeps a byte for each pair."""
+"""The most arms of a study made over HTTP; GOLD keeps a byte for each pair of arms."""
 MAX_BATCH = 10_000
-"""Pulls asked for, or rewards told, in one request."""
+"""The most pulls asked for, or rewards told, in one request."""
 MONTH = 31 * 24 * 3600.0
 
 StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
 ArmName = Annotated[StrictStr, Field(max_length=200)] | StrictInt
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]  # "1" and true are none
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]  # "1" and true are not
 
 
 class _Body(BaseModel):
@@ -53,7 +53,7 @@ class _Body(BaseModel):
 
 
 class CreateBody(_Body):
-    """A study to be made: its name, its arms, and all else that `oddarm.Search` takes."""
+    """A study to create: its name, its arms, and the options of `oddarm.Search`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -73,7 +73,7 @@ class CreateBody(_Body):
         DEFAULT_STRATEGY
     )
     # Types and limits are spelled out, since those of JSON are narrower than those of Python;
-    # tests/test_options.py holds them to the table of options.
+    # tests/test_options.py compares them with the table of options.
     epsilon: Number = DEFAULTS["epsilon"]
     rho: Number | None = DEFAULTS["rho"]
     max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
@@ -91,17 +91,17 @@ class CreateBody(_Body):
     seed: Annotated[int, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
     expired_reward: Number | None = Field(
         None,
-        description="What a pull counts as when its lease ends before it is told. "
-        "By default it is handed out again.",
+        description="The reward of a pull whose lease ends before it is told. "
+        "By default, the pull is handed out again.",
     )
 
     def options(self) -> dict[str, Any]:
-        """Return what was given beyond name and arms."""
+        """Return the options that were given, without name and arms."""
         return self.model_dump(exclude_unset=True, exclude={"name", "arms"})
 
 
 class AskBody(_Body):
-    """How many pulls, and for how long they are to be kept for whoever asks."""
+    """How many pulls to lease, and for how long."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 2, "lease_seconds": 60}]})
 
@@ -125,12 +125,12 @@ class Asked(BaseModel):
 
     @classmethod
     def of(cls, pulls: list[Pull], status: Status) -> Asked:
-        """Return the answer for some pulls."""
+        """Return the answer with these pulls."""
         return cls(pulls=[PullRow(**vars(pull)) for pull in pulls], status=status)
 
 
 @with_config(ConfigDict(extra="forbid"))
-class TellRow(TypedDict):  # made in half the time of a model, ten thousand a request
+class TellRow(TypedDict):  # twice as fast as a model; a request may have ten thousand
     """The reward of one pull."""
 
     pull: Annotated[str, Field(max_length=50, examples=["5f2a01.1.0"])]
@@ -138,7 +138,7 @@ class TellRow(TypedDict):  # made in half the time of a model, ten thousand a re
 
 
 class TellBody(_Body):
-    """Rewards of pulls; all are taken or none."""
+    """Rewards of pulls; the service takes all of them or none."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"tells": [{"pull": "5f2a01.1.0", "reward": 1}]}]}
@@ -148,7 +148,7 @@ class TellBody(_Body):
 
 
 class DataBody(_Body):
-    """Rewards that nobody asked for, under a key of the sender's: sent again, they do nothing."""
+    """Rewards without an ask, under a key that the sender chooses; each key counts once."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"arm": "ams", "rewards": [1, 0, 1], "key": "monday"}]}
@@ -168,7 +168,7 @@ class GiveUpBody(_Body):
 
 
 class GivenUp(BaseModel):
-    """How many of the pulls were still out; the others were told or given up before."""
+    """How many of the pulls were neither told nor given up before."""
 
     given_up: int = Field(examples=[1])
 
@@ -185,7 +185,7 @@ class AsideBody(_Body):
 
 
 class Aside(BaseModel):
-    """Whether that changed anything; not if the arm was set aside before or the study is done."""
+    """Whether anything changed; false if the arm failed before or the study is done."""
 
     changed: bool = Field(examples=[True])
 
@@ -225,9 +225,9 @@ class StudyRow(BaseModel):
     arms: int
     pulls: int = Field(description="Rewards that count.")
     waiting: int = Field(description="Rewards that wait for an earlier pull of their arm.")
-    revision: int = Field(description="Grows with every ask, tell and arm set aside.")
+    revision: int = Field(description="Grows with every ask, tell and failed arm.")
     created: float = Field(description="Seconds since 1970.")
-    updated: float = Field(description="When the last of these came, in seconds since 1970.")
+    updated: float = Field(description="When the revision last grew, in seconds since 1970.")
 
     @classmethod
     def of(cls, info: StudyInfo) -> StudyRow:
@@ -236,7 +236,7 @@ class StudyRow(BaseModel):
 
 
 class Health(BaseModel):
-    """That the service and its database answer."""
+    """The service and its database answer."""
 
     status: Annotated[Literal["ok"], Field(examples=["ok"])] = "ok"
     oddarm: str = Field(examples=[__version__])

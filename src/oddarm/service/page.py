@@ -12,7 +12,7 @@ __all__ = ["Page"]
 
 FILES = Path(__file__).parent / "static"
 HEADERS = {
-    # All that the page needs comes from this service, and nothing is in line.
+    # The page loads everything from this service and has no inline scripts or styles.
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         "object-src 'none'"
@@ -30,7 +30,7 @@ class Page(StaticFiles):
         super().__init__(directory=FILES, html=True)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, with the headers that keep the page to itself."""
+        """Return a file, with the security headers."""
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         return response

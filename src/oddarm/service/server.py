@@ -23,8 +23,8 @@ __all__ = ["bind", "is_loopback", "read_token", "serve"]
 SHORTEST_TOKEN = 16
 STOP_SECONDS = 10
 """How long requests may take to finish when the service is asked to stop."""
-WAITING_AT_THE_DOOR = 1024
-"""Connections that the system keeps until they are accepted."""
+BACKLOG = 1024
+"""Connections that the system keeps until the service accepts them."""
 
 
 def serve(
@@ -41,8 +41,8 @@ def serve(
         storage: `sqlite:///path`, a bare path, or `postgresql://…`.
         host: The address to listen on; any but a loopback one needs a token.
         port: The port; 0 for a free one.
-        token: What callers must bear.
-        log_level: From which level on to log.
+        token: The token that callers must send.
+        log_level: The lowest level that is logged.
     """
     if token is None and not is_loopback(host):
         raise ParameterError(
@@ -70,20 +70,20 @@ def serve(
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 asyncio.get_running_loop().set_exception_handler(crowd.handle_error)
                 await super().startup(sockets)
-                listening.listen(WAITING_AT_THE_DOOR)
+                listening.listen(BACKLOG)
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
                 app.state.stopping = True
                 super().handle_exit(sig, frame)
 
-        # Once the requests are finished, uvicorn raises the signal again: to be asked is no
-        # failure.
+        # When the requests are finished, uvicorn raises the signal again. To be stopped is not a
+        # failure, so it is ignored.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        # What is loaded stays, and hundreds of objects come and go with a request: look for
-        # garbage in cycles, of which there is next to none, less often.
+        # A request makes hundreds of objects and hardly any reference cycles: search for cycles
+        # less often, and never among what is loaded now.
         gc.freeze()
         gc.set_threshold(20_000, 20, 20)
-        # Threads of the store call SQLite often and briefly; let them back in soon after.
+        # Threads of the store call SQLite often and briefly; let them continue soon after.
         sys.setswitchinterval(0.0005)
         address = f"[{host}]" if ":" in host else host
         print(f"oddarm: http://{address}:{listening.getsockname()[1]}", flush=True)  # noqa: T201
@@ -101,24 +101,24 @@ def serve(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that a taken port is known at once."""
+    """Return a socket that listens; raise ParameterError if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends answers without delay only over sockets whose protocol it can see.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(WAITING_AT_THE_DOOR)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise ParameterError(
-            f"{host}:{port} cannot be listened on ({error.strerror}): choose another host or port."
+            f"cannot listen on {host}:{port} ({error.strerror}): choose another host or port."
         ) from None
     return listening
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file, which must be for its owner alone."""
+    """Return the token in a file that only its owner may read or change."""
     with path.open(encoding="utf-8", errors="replace") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if os.name == "posix" and mode & 0o077:
@@ -137,7 +137,7 @@ def read_token(path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, and reached by nobody else under that name."""
+    """Return whether a host is an address that only this machine can reach."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

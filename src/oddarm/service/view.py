@@ -1,4 +1,4 @@
-"""What a page draws of a study: arrays over the arms, in the order in which they were given."""
+"""What the live page draws of a study: arrays with one value per arm, in the order of the arms."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def view_json(info: StudyInfo, search: Search) -> str:
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
         community: Per arm, a number from 0 upwards along the axis; arms with no certain gap
-            between them share it. -1 for an arm that was set aside.
+            between them share it. -1 for a failed arm.
         gaps: The certain gaps between the declared arms and the others, upwards along the axis:
             from, to, width, certain, and how many arms lie below. A width is that of the
             certificate if the gap is certain by one.
         gap: The widest gap, certain or, before there is one, between means. Null before every arm
             was pulled.
         outliers: The declared arms, as indices, in order.
-        errors: Why each arm was set aside that was: arm, as index, and error.
-        certificates: If the strategy says, what is certain of each set of arms that may be a group:
-            members as indices, status, the least and the most that its gap and the largest gap
-            among the others can be, and the largest ε at which it is certain to be a group.
+        errors: Each failed arm, as index, and its error.
+        certificates: If the strategy makes them, what is certain about each set of arms that may be
+            a group: members as indices, status, the least and the most that its gap and the largest
+            gap among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far, the budget, the rewards of a full scan of finite pools, and the most
-            that GOLD needs for arms with the means seen; null where there is none.
+            that GOLD needs for arms with the means so far; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
     """
@@ -55,13 +55,13 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "summary": result.summary,
             "names": list(result.names),
             "counts": result.counts.tolist(),
-            "means": _short(result.means),
-            "low": _short(result.low),
-            "high": _short(result.high),
+            "means": _six_digits(result.means),
+            "low": _six_digits(result.low),
+            "high": _six_digits(result.high),
             "rank": result.rank.tolist(),
             "statuses": list(result.statuses),
             "community": community.tolist(),
-            "gaps": [_drawn(gap) for gap in gaps_around_outliers(gaps, community, outlier)],
+            "gaps": [_gap_dict(gap) for gap in gaps_around_outliers(gaps, community, outlier)],
             "gap": _widest(result, gaps),
             "outliers": [index[name] for name in result.outliers],
             "errors": [
@@ -69,13 +69,13 @@ def view_json(info: StudyInfo, search: Search) -> str:
             ],
             "certificates": [
                 {
-                    "members": [index[name] for name in one.members],
-                    "status": one.status,
-                    "gap": [_number(one.gap_at_least), _number(one.gap_at_most)],
-                    "rest": [_number(one.rest_at_least), _number(one.rest_at_most)],
-                    "epsilon": _number(one.epsilon),
+                    "members": [index[name] for name in certificate.members],
+                    "status": certificate.status,
+                    "gap": [_number(certificate.gap_at_least), _number(certificate.gap_at_most)],
+                    "rest": [_number(certificate.rest_at_least), _number(certificate.rest_at_most)],
+                    "epsilon": _number(certificate.epsilon),
                 }
-                for one in result.certificates
+                for certificate in result.certificates
             ],
             "cost": {
                 "pulls": result.pulls,
@@ -92,25 +92,25 @@ def view_json(info: StudyInfo, search: Search) -> str:
     )
 
 
-def _taken(result: Result) -> Indices:
-    """Return the arms that were not set aside."""
+def _working_arms(result: Result) -> Indices:
+    """Return the arms that have not failed."""
     return np.flatnonzero([status != "failed" for status in result.statuses])
 
 
 def _widest(result: Result, gaps: list[Gap]) -> dict[str, Any] | None:
     """Return the widest certain gap or, before there is one, the widest between means."""
-    taken = _taken(result)
-    if not result.counts[taken].all():
+    working = _working_arms(result)
+    if not result.counts[working].all():
         return None
     if gaps:
-        return _drawn(max(gaps, key=lambda gap: gap.width))
-    means = np.sort(result.means[taken])
+        return _gap_dict(max(gaps, key=lambda gap: gap.width))
+    means = np.sort(result.means[working])
     widths = np.diff(means)
     place = int(np.argmax(widths))
-    return _drawn(Gap(place + 1, float(means[place]), float(widths[place])), certain=False)
+    return _gap_dict(Gap(place + 1, float(means[place]), float(widths[place])), certain=False)
 
 
-def _drawn(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
+def _gap_dict(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
     return {
         "from": gap.start,
         "to": gap.stop,
@@ -121,13 +121,13 @@ def _drawn(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
 
 
 def _gold(search: Search, result: Result) -> float | None:
-    taken = _taken(result)
-    if not result.counts[taken].all() or search.rewards.pools is not None:
+    working = _working_arms(result)
+    if not result.counts[working].all() or search.rewards.pools is not None:
         return None
-    problem = search.run.context.problem  # that of the arms that were not set aside
+    problem = search.run.context.problem  # of the arms that have not failed
     try:
         pulls = most_pulls(
-            result.means[taken],
+            result.means[working],
             epsilon=problem.epsilon,
             rho=problem.rho,
             max_outliers=problem.max_outliers,
@@ -140,8 +140,8 @@ def _gold(search: Search, result: Result) -> float | None:
     return _number(pulls)
 
 
-def _short(values: Floats) -> list[float | None]:
-    """Six digits are more than a screen can show."""
+def _six_digits(values: Floats) -> list[float | None]:
+    """Return values of six digits, more than a screen can show; None if infinite."""
     return [float(f"{x:.6g}") if math.isfinite(x) else None for x in values.tolist()]
 
 

@@ -20,19 +20,19 @@ from oddarm.sources.fingerprint import Fingerprint
 __all__ = ["Job", "Source", "position"]
 
 Job = Callable[[], Any]
-"""Draws what was set aside for it when called: rewards, or an awaitable of them."""
+"""Draws the rewards that were picked for it when called, or returns an awaitable of them."""
 
 
 class Source(ABC):
     """Arms, what their rewards may be, and a way to draw them.
 
-    A user's own source needs `arms`, `rewards` and `draw`. One whose rewards are drawn elsewhere
-    (in threads, processes or on a cluster) and which must not draw an item twice overrides `job`
-    too: `job` is called by the runner alone, one at a time, and picks the items; the job that it
-    returns may run anywhere, more than once if a worker dies, and gives the same items' rewards.
-    One whose rewards have an order (a finite one, or one with a seed) overrides `seek`, so that
-    searches can be resumed, and `fingerprint`, so that they are resumed on no other data.
-    `oddarm.testing.check_source` checks all that.
+    A user's own source needs `arms`, `rewards` and `draw`. A source whose rewards are drawn
+    elsewhere (in threads, processes or on a cluster) and which must not draw an item twice
+    overrides `job` too: only the runner calls `job`, one call at a time, and `job` picks the items.
+    The job that it returns may run anywhere, more than once if a worker dies, and gives the rewards
+    of the same items. A source whose rewards have an order (a finite one, or one with a seed)
+    overrides `seek`, so that searches can be resumed, and `fingerprint`, so that they are not
+    resumed on other data. `oddarm.testing.check_source` checks all of this.
 
     Example:
         >>> import random, oddarm
@@ -85,14 +85,14 @@ class Source(ABC):
             )
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return what tells these rewards from others, as named JSON values; None if nothing does.
+        """Return named JSON values that tell these rewards from others; None if nothing does.
 
         A search keeps it, and goes on only with a source that has an equal one.
         """
         return None
 
-    def close(self) -> None:  # noqa: B027 - many sources have nothing to let go of
-        """Let go of files and connections."""
+    def close(self) -> None:  # noqa: B027 - many sources have nothing to close
+        """Close files and connections."""
 
     def __enter__(self) -> Self:
         return self
@@ -111,8 +111,8 @@ def position(positions: Mapping[Any, int], arm: Any) -> int:
     try:
         return positions[arm]
     except (KeyError, TypeError):
-        some = next(iter(positions), None)
+        example = next(iter(positions), None)
         raise UnknownArmError(
             f"arm {arm!r} is not one of the {len(positions)} arms of this source, "
-            f"such as {some!r}: name it as the source does."
+            f"such as {example!r}: name it as the source does."
         ) from None

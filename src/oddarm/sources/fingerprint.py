@@ -1,4 +1,4 @@
-"""What tells the rewards of one source from those of another."""
+"""Fingerprints tell the rewards of one source from those of another."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ __all__ = ["CONTENT", "Fingerprint", "differences", "digest"]
 Fingerprint = dict[str, Any]
 """Named parts, as JSON values; two sources with equal ones draw the same rewards."""
 CONTENT = "content"
-"""The part that stands for the rewards themselves and means nothing to a person."""
+"""The part that identifies the rewards themselves; it means nothing to a person."""
 
 
 def digest(parts: Iterable[object]) -> str:
-    """Return a short text that differs if any part, as it prints, does."""
-    seen = hashlib.blake2b(digest_size=16)
+    """Return a short text that differs if the repr of any part differs."""
+    hashed = hashlib.blake2b(digest_size=16)
     for part in parts:
-        seen.update(repr(part).encode("utf-8", "backslashreplace") + b"\0")
-    return seen.hexdigest()
+        hashed.update(repr(part).encode("utf-8", "backslashreplace") + b"\0")
+    return hashed.hexdigest()
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> str:
     """Return in words how two fingerprints differ; empty if they do not."""
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    told = [
+    words = [
         f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}"
         for name in names
         if name != CONTENT
     ]
-    if names and not told:
-        told = ["the rewards, or their order, are others"]
-    return "; ".join(told)
+    if names and not words:
+        words = ["the rewards or their order are different"]
+    return "; ".join(words)
 
 
 def _shown(value: Any) -> str:

@@ -19,7 +19,7 @@ __all__ = ["FunctionSource", "is_async"]
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Return whether a call gives a coroutine, by the way the function is defined."""
+    """Return whether the function is defined so that a call returns a coroutine."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
     )

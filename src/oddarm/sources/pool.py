@@ -1,4 +1,4 @@
-"""Items that are dear to judge: drawn without replacement, each at most once."""
+"""Items that are expensive to score: drawn without replacement, each at most once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from oddarm.sources.function import is_async
 __all__ = ["PoolSource"]
 
 _PLAIN = (str, bytes, int, float, type(None))
-"""Items that print as what they are."""
+"""Types of items whose repr tells one value from another."""
 
 
 class PoolSource(Source):
     """A finite pool of items for each arm, and a function that scores one item.
 
-    Items are drawn without replacement, in a random order of each arm's own. An item is scored
+    Items are drawn without replacement, each arm in its own random order. An item is scored
     again only if scoring it failed. A search on pools always ends: an arm whose items have all
     been scored is known exactly.
 
@@ -35,7 +35,7 @@ class PoolSource(Source):
         items: For each arm, its items.
         score: Returns the reward of an item; a function or a coroutine function.
         rewards: What a reward may be, as for `Search`; the sizes of the pools are added.
-        seed: Of the random orders; a whole number ≥ 0.
+        seed: Seed of the random orders; a whole number ≥ 0.
 
     Example:
         >>> answers = {"terse": ["ok", "no"], "wordy": ["well, yes", "it depends", "perhaps so"]}
@@ -98,7 +98,7 @@ class PoolSource(Source):
         return partial(_await_scores if self._async else _scores, self.score, chosen)
 
     def seek(self, arm: Any, drawn: int) -> None:
-        """Let the next item be number `drawn` of the arm's order."""
+        """Continue with item number `drawn` of the arm's order."""
         self._drawn[position(self._positions, arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:

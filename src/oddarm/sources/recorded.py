@@ -1,4 +1,4 @@
-"""Rewards that are known already, drawn again: to replay a log, or to try out a strategy."""
+"""Recorded rewards, drawn again: to replay a log, or to try out a strategy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["RecordedSource"]
 
 
 class RecordedSource(Source):
-    """Recorded rewards of each arm, in a random order of each arm's own, or as recorded.
+    """Recorded rewards of each arm, in a random order per arm, or as recorded.
 
     Without replacement, an arm is a finite pool and each reward is drawn once. With replacement,
-    it is endless and its mean is that of what was recorded.
+    it is endless and its mean is the mean of the recorded rewards.
 
     Args:
         recorded: For each arm, its rewards.
         replace: Whether to draw with replacement.
         rewards: What a reward may be, as for `Search`; the sizes of the pools are added if they
             are finite.
-        seed: Of the random orders; a whole number ≥ 0.
-        shuffle: Whether to put them in a random order; False if they are in one already.
+        seed: Seed of the random orders; a whole number ≥ 0.
+        shuffle: Whether to put the rewards in a random order; False if they are in one already.
 
     Example:
         >>> log = RecordedSource({"a": [0, 1, 1], "b": [0, 0, 1], "c": [1, 0, 0]})
@@ -66,12 +66,12 @@ class RecordedSource(Source):
     def from_counts(
         cls, counts: Mapping[Any, tuple[int, int]], replace: bool = False, seed: int = 0
     ) -> Self:
-        """Return the source of 0/1 rewards of which only their number and sum are known.
+        """Return a source of 0/1 rewards from their number and their sum.
 
         Args:
             counts: For each arm, how many rewards were recorded and how many of them were 1.
             replace: Whether to draw with replacement.
-            seed: Of the random orders.
+            seed: Seed of the random orders.
 
         Example:
             >>> clicks = RecordedSource.from_counts({"ad-1": (20_000, 35), "ad-2": (9_000, 410)})
@@ -82,7 +82,7 @@ class RecordedSource(Source):
         for arm, (size, ones) in counts.items():
             if not 0 <= whole_number("ones", ones, 0) <= whole_number("size", size, 0):
                 raise ParameterError(
-                    f"arm {arm!r} has {ones} ones among {size} rewards, must be at most as many."
+                    f"arm {arm!r} has {ones} ones among {size} rewards, must have at most {size}."
                 )
             pools[arm] = _Counted(int(size), int(ones))
         source = cls.__new__(cls)
@@ -123,7 +123,7 @@ class RecordedSource(Source):
 
     @property
     def rewards(self) -> Rewards:
-        """What a reward may be, and how many each arm has if they are not put back."""
+        """What a reward may be, and how many each arm has if drawn without replacement."""
         return self._rewards
 
     def draw(self, arm: Any, count: int = 1) -> Floats:
@@ -141,7 +141,7 @@ class RecordedSource(Source):
         return values.astype(np.float64)
 
     def seek(self, arm: Any, drawn: int) -> None:
-        """Let the next reward be number `drawn` of the arm's order."""
+        """Continue with reward number `drawn` of the arm's order."""
         self._drawn[position(self._positions, arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:
@@ -173,13 +173,13 @@ class _Rewards:
         return digest([self.values.tobytes()])
 
     def shuffled(self, rng: np.random.Generator) -> Floats:
-        _ = self.digest  # of the order that goes
-        rng.shuffle(self.values)  # they are ours
+        _ = self.digest  # of the recorded order, which is lost now
+        rng.shuffle(self.values)  # a copy
         return self.values
 
 
 class _Counted:
-    """The rewards of an arm by their number and how many are 1; a byte each once shuffled."""
+    """The 0/1 rewards of an arm by number and sum; shuffled, each takes a byte."""
 
     def __init__(self, size: int, ones: int) -> None:
         self.size = size

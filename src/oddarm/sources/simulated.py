@@ -1,4 +1,4 @@
-"""Simulated arms, whose k-th reward depends on the seed, the arm and k alone.
+"""Simulated arms, whose k-th reward depends only on the seed, the arm and k.
 
 The order in which arms are pulled does not matter, so two strategies on the same seed see the very
 same rewards, compiled and interpreted code agree, and a search saved in the middle goes on as if
@@ -62,8 +62,8 @@ class SimulatedArms(Source):
             widest interval around the mean within the range; sub-Gaussian ones are normal with
             deviation σ.
         seed: Any whole number ≥ 0.
-        shape: "bernoulli" for 0/1 rewards whatever the declared model, as in a comparison of
-            bounds on the same rewards.
+        shape: "bernoulli" for 0/1 rewards with any declared model, to compare bounds on the same
+            rewards.
 
     Example:
         >>> arms = SimulatedArms([0.1, 0.9], seed=1)
@@ -134,7 +134,7 @@ class SimulatedArms(Source):
         return self._shape((np.arange(size) + 0.5) / size, mean)
 
     def seek(self, arm: Any, drawn: int) -> None:
-        """Let the next reward be number `drawn` of the arm's stream."""
+        """Continue with reward number `drawn` of the arm's stream."""
         self.drawn[self._position(arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:

@@ -168,7 +168,7 @@ def test_separators_and_marks(tmp_path, separator, end):
     [
         (CSV.replace(",", ":"), "by one of 'arm:reward'; columns must be separated by commas"),
         (CSV.split("\n", 1)[1], "by one of 'a0', '0'; the first line of the file must name its"),
-        ("arm\na\nb\nc\n", "reward == 'reward' is no column .*; columns must be separated"),
+        ("arm\na\nb\nc\n", "reward == 'reward' is neither a column .*; columns must be separated"),
     ],
 )
 def test_columns_that_cannot_be_told(tmp_path, text, words):

@@ -73,11 +73,11 @@ def test_no_other_file_is_reached(tmp_path, places, kind):
 
 @pytest.mark.parametrize("sql", ESCAPES)
 def test_expressions_are_closed_in_themselves(sql):
-    """A condition or reward is one expression: no parenthesis of its own ends that around it."""
+    """A condition or reward is one expression: it cannot close a parenthesis opened outside it."""
     table = pa.table(rows())
-    with pytest.raises(SourceError, match=r"no SQL condition|cannot be read"):
+    with pytest.raises(SourceError, match=r"not an SQL condition|cannot be read"):
         oddarm.open_table(table, "host", "slow", where=sql)
-    with pytest.raises(SourceError, match=r"no SQL expression|must be numbers"):
+    with pytest.raises(SourceError, match=r"nor an SQL expression|must be numbers"):
         oddarm.open_table(table, "host", sql)
 
 

@@ -176,7 +176,7 @@ def test_names_of_arms(tmp_path):
 
 
 def test_numbers_late_in_a_file(tmp_path):
-    """The types of a CSV file are told from all of it, not from its first rows."""
+    """The types of a CSV file are detected from all of it, not from its first rows."""
     path = tmp_path / "late.csv"
     path.write_text("arm,r\n" + "a,1\nb,0\nc,1\n" * 10_000 + "a,0.5\n")
     source = oddarm.open_table(path, "arm", "r")
@@ -216,12 +216,18 @@ def test_rewards_are_inferred():
         ({"arm": ""}, "arm == '', must name columns"),
         ({"arm": ["host", "host"]}, "must name columns, each once"),
         ({"arm": "hosts"}, "the data frame has no column 'hosts': .* 'id', 'host', 'score'"),
-        ({"reward": "scores"}, "reward == 'scores' is no column .* and no SQL .* 'score', 'slow'"),
-        ({"reward": "score >"}, "no SQL expression .*syntax error"),
+        (
+            {"reward": "scores"},
+            "== 'scores' is neither a column .* nor an SQL .* 'score', 'slow'",
+        ),
+        ({"reward": "score >"}, "nor an SQL expression .*syntax error"),
         ({"reward": "host"}, "is of type text such as '.', must be numbers .* a condition in SQL"),
         ({"reward": "[score]"}, r"is of type double\[\], must be numbers"),
-        ({"where": "id <"}, "where == 'id <' is no SQL condition on the data frame .*syntax error"),
-        ({"where": "day = 1"}, "is no SQL condition .* write one on 'id', 'host'"),
+        (
+            {"where": "id <"},
+            "== 'id <' is not an SQL condition on the data frame .*syntax error",
+        ),
+        ({"where": "day = 1"}, "is not an SQL condition .* write one on 'id', 'host'"),
         ({"where": "id < 0"}, "the data frame has no rows to sample where id < 0"),
         ({"where": "host = 'a'"}, "arm column 'host' of the data frame has one value, 'a', must"),
         ({"where": "host IN ('a', 'b')"}, "has two values, 'a' and 'b', must have 3 or more"),
@@ -272,7 +278,7 @@ def test_bad_rows(tmp_path, kind, place, value, words):
     ],
 )
 def test_bad_lines_of_csv(tmp_path, line, words):
-    """A line of a CSV file that is no row is a bad row too; texts of numbers are numbers."""
+    """A line of a CSV file that is not a row is a bad row too; texts of numbers are numbers."""
     path = tmp_path / "t.csv"
     path.write_text(f"arm,reward\na,0\nb,1\n{line}\nc,true\nc,0\n")
     with pytest.raises(SourceError, match=words):
@@ -282,7 +288,7 @@ def test_bad_lines_of_csv(tmp_path, line, words):
 
 
 def test_bad_lines_of_json(tmp_path):
-    """A line of a JSON file that is no object, or lacks the reward, is a bad row."""
+    """A line of a JSON file that is not an object, or lacks the reward, is a bad row."""
     path = tmp_path / "t.jsonl"
     good = '{"arm": "a", "r": 1}\n{"arm": "b", "r": 0}\n{"arm": "c", "r": true}\n'
     for bad in ('{"arm": "d", "r\n', '{"arm": "d"}\n', '{"arm": "d", "r": "x"}\n'):

@@ -1,11 +1,11 @@
-/** Speaking to the service: requests with the token, and a study followed as it changes. */
+/** Requests to the service with the token, and a study followed as it changes. */
 
 const KEY = "oddarm-token";
-const FIRST_EVENT = 5_000; // the service sends one at once: without it, something holds them back
-const SILENCE = 40_000; // it says something every 15 s
+const FIRST_EVENT = 5_000; // the service sends one at once: if none comes, something holds events back
+const SILENCE = 40_000; // the service sends something every 15 s
 const RETRY = 1_000;
 const POLL = 2_000;
-const MOST_SILENT = 2; // the first stream may say nothing because a long study is still being read
+const MAX_SILENT_STREAMS = 2; // the first stream may say nothing because a long study is still being read
 
 let token = sessionStorage.getItem(KEY);
 
@@ -18,7 +18,7 @@ export function setToken(value) {
   else sessionStorage.setItem(KEY, value);
 }
 
-/** The service answered and said no, in a sentence. */
+/** The service answered with an error. */
 export class Refused extends Error {
   constructor(sentence, status) {
     super(sentence);
@@ -73,7 +73,7 @@ export function pause(milliseconds, signal) {
   });
 }
 
-/** Wait until the page is in sight, or the signal is aborted. */
+/** Wait until the page is visible, or the signal is aborted. */
 export function visible(signal) {
   return new Promise((resolve) => {
     const look = () => {
@@ -91,28 +91,28 @@ export function visible(signal) {
 /**
  * Follow a study until it is deleted or the signal is aborted.
  *
- * Server-sent events are read by fetch, which can send the token. Where they do not come through,
- * twice in a row, the study is asked for every two seconds. A page out of sight lets go of its
- * stream: browsers allow few connections to one server.
+ * Server-sent events are read by fetch, which can send the token. If no event arrives on two streams
+ * in a row, the study is polled every two seconds. A hidden page closes its stream: browsers allow
+ * few connections to one server.
  *
  * @param {string} name The study.
  * @param {object} handlers change(row), deleted(), trouble(sentence),
  *   state("live" | "polling" | "away"), refused(error).
- * @param {AbortSignal} signal Ends it.
+ * @param {AbortSignal} signal Ends the function.
  */
 export async function follow(name, handlers, signal) {
-  let silent = 0; // streams in a row that said nothing
+  let silent = 0; // streams in a row without an event
   const heard = () => (silent = 0);
   while (!signal.aborted) {
     await visible(signal);
     try {
-      if (silent < MOST_SILENT) {
+      if (silent < MAX_SILENT_STREAMS) {
         if (await readStream(name, { ...handlers, heard }, signal)) continue;
         silent += 1;
       }
       handlers.change(await json(pathOf(name), { signal }));
       handlers.state("polling");
-      if (silent === MOST_SILENT) await pause(POLL, signal);
+      if (silent === MAX_SILENT_STREAMS) await pause(POLL, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Refused && error.status === 404) return handlers.deleted();
@@ -124,7 +124,7 @@ export async function follow(name, handlers, signal) {
   }
 }
 
-/** Hand on events until the stream ends; return false if none come through. */
+/** Pass events to the handlers until the stream ends; return false if none arrives. */
 async function readStream(name, handlers, signal) {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
@@ -162,7 +162,7 @@ async function readStream(name, handlers, signal) {
   throw new Away("The stream of events ended.");
 }
 
-/** Hand on one event. */
+/** Pass one event to its handler. */
 function dispatch(part, handlers) {
   const field = (key) =>
     part.split("\n").find((line) => line.startsWith(`${key}: `))?.slice(key.length + 2);

@@ -4,20 +4,20 @@ import { count, element, plural } from "./words.js";
 
 const TOP = 24; // room for the heads of the columns
 const BOTTOM = 34; // room for the axis
-const ROW = 20; // of an arm whose name can be read
+const ROW = 20; // height of a row whose name can be read
 const NAMED = 11; // the least height of a row that has room for its name
 const TALLEST = 620;
 const SIDE = 8; // room to the right of the pulls
-const MOST_APART = 40; // with more arms outside the largest community, none gets more room
-const MOST_COMMUNITIES = 8; // with more, they are single arms, and shades say nothing
+const MOST_PROMINENT = 40; // with more arms outside the largest community, none gets a higher row
+const MOST_COMMUNITIES = 8; // with more, most are single arms, and shades say nothing
 
 /** Marks differ in form as well as in colour. */
 export const STATUSES = ["outlier", "normal", "undecided", "failed"];
 
 export class Chart {
   /**
-   * @param {object} parts canvas, scroll (its scrolling box), room (as high as all rows),
-   *   pointed (laid over the row under the pointer), tip (what is known of its arm).
+   * @param {object} parts canvas, scroll (its scrolling box), spacer (as high as all rows),
+   *   pointed (laid over the row under the pointer), tip (describes its arm).
    * @param {(arm: number | null) => void} onSelect Called when the reader has chosen an arm.
    */
   constructor(parts, onSelect) {
@@ -43,7 +43,7 @@ export class Chart {
     for (const kind of ["focus", "blur"]) this.canvas.addEventListener(kind, () => this.placeTip());
   }
 
-  /** Show other numbers; the chosen arm stays. */
+  /** Show a new view; the chosen arm stays. */
   show(view) {
     const middle = (i) => view.means[i] ?? ((view.low[i] ?? 0) + (view.high[i] ?? 0)) / 2;
     if (this.view === null || this.view.name !== view.name) {
@@ -55,11 +55,11 @@ export class Chart {
     this.order = view.names.map((_, i) => i).sort((a, b) => this.middles[b] - this.middles[a] || a - b);
     this.place = new Int32Array(view.names.length);
     this.order.forEach((arm, place) => (this.place[arm] = place));
-    const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0); // a spread has a limit
+    const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0); // Math.max(...values) has a limit
     this.most = Math.max(1, largest(view.counts));
     this.shaded = largest(view.community) < MOST_COMMUNITIES;
     this.spans = gapsOf(view);
-    this.apart = new Set([...view.outliers, ...outsiders(view)]);
+    this.prominent = new Set([...view.outliers, ...outsiders(view)]);
     this.update();
   }
 
@@ -68,14 +68,14 @@ export class Chart {
     this.hover(null);
   }
 
-  /** Choose an arm and bring it into sight; null chooses none. */
+  /** Choose an arm and scroll to it; null chooses none. */
   select(arm) {
     this.selected = arm;
     if (this.layOut() && arm !== null && this.readable) {
       const above = this.tops[this.place[arm]];
-      const seen = this.scroll.clientHeight - TOP - BOTTOM;
+      const visible = this.scroll.clientHeight - TOP - BOTTOM;
       if (above < this.scroll.scrollTop) this.scroll.scrollTop = above;
-      if (above + ROW > this.scroll.scrollTop + seen) this.scroll.scrollTop = above + ROW - seen;
+      if (above + ROW > this.scroll.scrollTop + visible) this.scroll.scrollTop = above + ROW - visible;
     }
     this.onSelect(arm);
     this.update();
@@ -97,20 +97,20 @@ export class Chart {
     if (this.view === null || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Escape") return this.select(null);
     const last = this.order.length - 1;
-    const at = this.selected === null ? -1 : this.place[this.selected];
-    const to = {
-      ArrowDown: at + 1,
-      ArrowRight: at + 1,
-      ArrowUp: at - 1,
-      ArrowLeft: at - 1,
-      PageDown: at + 20,
-      PageUp: at - 20,
+    const current = this.selected === null ? -1 : this.place[this.selected];
+    const target = {
+      ArrowDown: current + 1,
+      ArrowRight: current + 1,
+      ArrowUp: current - 1,
+      ArrowLeft: current - 1,
+      PageDown: current + 20,
+      PageUp: current - 20,
       Home: 0,
       End: last,
     }[event.key];
-    if (to === undefined) return;
+    if (target === undefined) return;
     event.preventDefault();
-    this.select(this.order[Math.min(Math.max(to, 0), last)]);
+    this.select(this.order[Math.min(Math.max(target, 0), last)]);
   }
 
   armAt(event) {
@@ -131,7 +131,7 @@ export class Chart {
     return first;
   }
 
-  /** Place rows and tip now, as the text beside them changes now; the picture follows. */
+  /** Place rows and tip now, like the text beside them; the canvas is drawn in the next frame. */
   update() {
     if (this.layOut()) this.placeTip();
     this.redraw();
@@ -156,32 +156,32 @@ export class Chart {
   }
 
   /**
-   * Decide how wide the columns and how high the rows are; return false out of sight. Among many
-   * arms, those apart and the chosen one get more room.
+   * Compute the widths of the columns and the heights of the rows; return false if the chart is
+   * hidden. Among many arms, the prominent ones and the chosen one get higher rows.
    */
   layOut() {
     if (this.view === null || !this.scroll.clientWidth) return false;
     const n = this.order.length;
     const all = n * ROW;
     this.height = Math.min(all + TOP + BOTTOM, Math.max(280, Math.min(TALLEST, innerHeight * 0.75)));
-    const seen = this.height - TOP - BOTTOM;
-    this.fits = all <= seen;
+    const visible = this.height - TOP - BOTTOM;
+    this.fits = all <= visible;
     this.tops = new Float64Array(n + 1);
     if (this.readable || this.fits) {
       for (let k = 0; k <= n; k += 1) this.tops[k] = k * ROW;
     } else {
-      const roomy = new Set(this.apart);
-      if (this.selected !== null) roomy.add(this.selected);
-      const even = seen / n;
-      const wide = roomy.size ? Math.max(even, Math.min(16, seen / 2 / roomy.size)) : even;
-      const rest = (seen - roomy.size * wide) / Math.max(1, n - roomy.size);
+      const high = new Set(this.prominent);
+      if (this.selected !== null) high.add(this.selected);
+      const even = visible / n;
+      const highRow = high.size ? Math.max(even, Math.min(16, visible / 2 / high.size)) : even;
+      const lowRow = (visible - high.size * highRow) / Math.max(1, n - high.size);
       this.order.forEach((arm, k) => {
-        this.tops[k + 1] = this.tops[k] + (roomy.has(arm) ? wide : rest);
+        this.tops[k + 1] = this.tops[k] + (high.has(arm) ? highRow : lowRow);
       });
     }
     this.scroll.style.height = `${this.height}px`;
     const scrolled = this.readable && !this.fits;
-    this.room.style.height = `${scrolled ? all + TOP + BOTTOM : this.height}px`;
+    this.spacer.style.height = `${scrolled ? all + TOP + BOTTOM : this.height}px`;
     this.width = this.scroll.clientWidth; // a scrollbar may have come or gone
     this.canvas.style.width = `${this.width}px`;
     this.canvas.style.height = `${this.height}px`;
@@ -197,10 +197,10 @@ export class Chart {
     if (!this.layOut()) return;
     const { context: c, colours, left, right } = this;
     const ratio = devicePixelRatio;
-    const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
-    if (this.canvas.width !== wide || this.canvas.height !== high) {
-      this.canvas.width = wide;
-      this.canvas.height = high;
+    const [pixelWidth, pixelHeight] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    if (this.canvas.width !== pixelWidth || this.canvas.height !== pixelHeight) {
+      this.canvas.width = pixelWidth;
+      this.canvas.height = pixelHeight;
     }
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, this.width, this.height);
@@ -296,24 +296,24 @@ export class Chart {
   drawIntervals(rows) {
     const { context: c, view, axis } = this;
     const layers = ["failed", "normal", "undecided", "outlier"].flatMap((status) => {
-      const mine = rows.filter(({ arm }) => view.statuses[arm] === status);
+      const withStatus = rows.filter(({ arm }) => view.statuses[arm] === status);
       const second = ({ arm }) => this.shaded && view.community[arm] % 2 === 1;
       return [0, 1].map((next) => ({
         status,
         colour: this.shades[status][next],
-        mine: mine.filter((row) => Number(second(row)) === next),
+        layer: withStatus.filter((row) => Number(second(row)) === next),
       }));
     });
-    for (const { status, colour, mine } of layers) {
+    for (const { status, colour, layer } of layers) {
       c.fillStyle = c.strokeStyle = colour;
-      for (const { arm, y, height } of mine) {
+      for (const { arm, y, height } of layer) {
         const [from, to] = [axis.scale(view.low[arm]), axis.scale(view.high[arm], true)];
         const thick = height >= NAMED ? 3 : height >= 3 ? 2 : 1;
         c.globalAlpha = height >= 3 ? 1 : Math.max(0.08, 0.3 * height);
         c.fillRect(from, y - thick / 2, Math.max(to - from, 1), thick);
       }
       c.globalAlpha = 1;
-      for (const { arm, y, height } of mine) {
+      for (const { arm, y, height } of layer) {
         if (view.means[arm] === null) continue;
         const x = axis.scale(view.means[arm]);
         if (height < 3) c.fillRect(x - 1, y - 1, 2, 2);
@@ -339,8 +339,8 @@ export class Chart {
   }
 
   shortened(text) {
-    const room = this.names - 6;
-    if (this.context.measureText(text).width <= room) return text;
+    const maxWidth = this.names - 6;
+    if (this.context.measureText(text).width <= maxWidth) return text;
     // Long names often differ at their ends.
     const letters = [...text];
     let kept = Math.min(letters.length - 1, 40);
@@ -348,11 +348,11 @@ export class Chart {
       const last = Math.floor(kept / 2);
       return `${letters.slice(0, kept - last).join("")}…${letters.slice(letters.length - last).join("")}`;
     };
-    while (kept > 1 && this.context.measureText(short()).width > room) kept -= 1;
+    while (kept > 1 && this.context.measureText(short()).width > maxWidth) kept -= 1;
     return short();
   }
 
-  /** Put what is known of one arm beside its row; the canvas need not be drawn again for it. */
+  /** Describe one arm beside its row, without drawing the canvas again. */
   placeTip() {
     const { view, tip, pointed } = this;
     const focused = document.activeElement === this.canvas ? this.selected : null;
@@ -374,14 +374,14 @@ export class Chart {
     );
     const above = y > this.height / 2;
     const [left, right] = [this.names + 14, this.width - this.bars - tip.offsetWidth - 20];
-    // On the side where its own interval is not.
+    // On the side without the arm's interval.
     const far = this.axis.scale(this.middles[arm]) > this.width / 2 ? left : right;
     tip.style.left = `${Math.max(4, Math.min(far, this.width - tip.offsetWidth - 4))}px`;
     tip.style.top = `${above ? y - tip.offsetHeight - 12 : y + 14}px`;
   }
 }
 
-/** What is known of an arm, without its name. */
+/** Describe an arm, without its name. */
 export function describe(view, arm) {
   const { means, low, high, counts, rank, statuses } = view;
   const write = writerOf(view);
@@ -401,7 +401,7 @@ export function writerOf(view) {
   return (value) => (value === null ? "–" : value.toFixed(decimals));
 }
 
-/** Draw one of the marks by which statuses are told apart. */
+/** Draw the mark of a status. */
 function drawMark(c, status, x, y, size) {
   c.beginPath();
   if (status === "outlier") {
@@ -437,8 +437,8 @@ function outsiders(view) {
   for (const k of view.community) sizes.set(k, (sizes.get(k) ?? 0) + 1);
   const [largest] = [...sizes].reduce((a, b) => (b[1] > a[1] ? b : a));
   const few = (chosen) => {
-    const found = view.names.map((_, arm) => arm).filter(chosen);
-    return found.length <= MOST_APART ? found : [];
+    const arms = view.names.map((_, arm) => arm).filter(chosen);
+    return arms.length <= MOST_PROMINENT ? arms : [];
   };
   const { gap, means } = view;
   const middle = gap === null ? NaN : (gap.from + gap.to) / 2; // means are rounded, its ends are not
@@ -459,8 +459,8 @@ function axisOf(view, left, right) {
   );
   let [from, to] = ends.length ? [least, most] : [view.range[0] ?? 0, view.range[1] ?? 1];
   if (from === to) [from, to] = [from - 0.5, to + 0.5];
-  const room = (right - left) / (to - from);
-  const scale = (value, end = false) => (value === null ? (end ? right : left) : left + (value - from) * room);
+  const pixelsPerUnit = (right - left) / (to - from);
+  const scale = (value, end = false) => (value === null ? (end ? right : left) : left + (value - from) * pixelsPerUnit);
   const step = niceStep((to - from) / Math.max(3, Math.floor((right - left) / 70)));
   const ticks = [];
   for (let k = Math.ceil(from / step); k * step <= to + step * 1e-9; k += 1) ticks.push(k * step);
@@ -468,7 +468,7 @@ function axisOf(view, left, right) {
   return { scale, ticks, write: (tick) => tick.toFixed(Math.min(decimals, 9)) };
 }
 
-/** The next of 1, 2, 5, 10, … that is no less than `least`. */
+/** The smallest of 1, 2, 5, 10, … that is at least `least`. */
 function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].find((k) => k * power >= least * (1 - 1e-9)) * power;

@@ -3,7 +3,7 @@
 import { Away, Refused, json, pause, visible } from "./api.js";
 import { byId, count, element, moment, renew, say, verdictWords } from "./words.js";
 
-const EVERY = 2_000;
+const POLL = 2_000;
 
 const STOPS = {
   ranked: "every group must rank first",
@@ -14,8 +14,8 @@ const STOPS = {
 /**
  * Show the list and keep it up to date until the signal is aborted.
  *
- * @param {(error: Error) => void} onError Takes errors that the list cannot mend.
- * @param {(state: string) => void} onState Takes "live" or "away".
+ * @param {(error: Error) => void} onError Called with errors that end the list.
+ * @param {(state: string) => void} onState Called with "live" or "away".
  */
 export async function showStudies(onError, onState, signal) {
   while (!signal.aborted) {
@@ -27,11 +27,11 @@ export async function showStudies(onError, onState, signal) {
       onState("live");
     } catch (error) {
       if (signal.aborted) return;
-      const passing = error instanceof Away || (error instanceof Refused && error.status >= 500);
-      if (!passing) return onError(error);
+      const temporary = error instanceof Away || (error instanceof Refused && error.status >= 500);
+      if (!temporary) return onError(error);
       onState("away");
     }
-    await pause(EVERY, signal);
+    await pause(POLL, signal);
   }
 }
 
@@ -68,7 +68,7 @@ function fill(rows) {
   for (const link of table.querySelectorAll("a")) if (link.textContent === focused) link.focus();
 }
 
-/** Make the form work; it is filled with what the service says of itself. */
+/** Make the form work; its choices come from the service's OpenAPI description. */
 export function prepareForm(onError) {
   const form = byId("create");
   const opener = byId("new-study");
@@ -122,7 +122,7 @@ function fillChoices(form, description) {
   }
 }
 
-/** What the form says, as the service wants it; a field left empty is left out. */
+/** The form as the body of a request; an empty field is left out. */
 function bodyOf(fields) {
   const lines = fields.arms.value.split("\n").map((line) => line.trim());
   const names = lines.filter((line) => line !== "");

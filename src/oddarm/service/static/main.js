@@ -36,7 +36,7 @@ function setState(state) {
   place.dataset.state = state ?? "";
 }
 
-/** Stop what is shown and say why; without a token that fits, ask for one. */
+/** Stop and show the error; if the service refused the token, ask for one. */
 function failed(error) {
   shown.abort();
   byId("loading").hidden = true;
@@ -72,7 +72,7 @@ byId("token").querySelector("form").addEventListener("submit", async (event) => 
 addEventListener("hashchange", () => {
   if (location.hash === "#main") return byId("main").focus();
   route();
-  byId("main").focus({ preventScroll: true }); // what was focused is not there any more
+  byId("main").focus({ preventScroll: true }); // the focused element is gone
 });
 prepareForm(failed);
 route();

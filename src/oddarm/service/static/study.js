@@ -4,7 +4,7 @@ import { Away, Refused, follow, hasToken, json, pathOf, pause, request } from ".
 import { Chart, STATUSES, describe, writerOf } from "./chart.js";
 import { byId, count, element, moment, number, plural, renew, say, verdictWords } from "./words.js";
 
-const LEAST_WAIT = 200; // between two looks, in milliseconds
+const LEAST_WAIT = 200; // milliseconds between two requests for the view
 const RATE_WINDOW = 15_000;
 const PAGE = 100; // rows of the table at a time
 const MOST_MEMBERS = 30;
@@ -22,13 +22,13 @@ const PARAMETERS = {
 };
 
 export class StudyPage {
-  /** @param {(error: Error) => void} onError Takes errors that this page cannot mend. */
+  /** @param {(error: Error) => void} onError Called with errors that end this page. */
   constructor(onError, onState) {
     this.onError = onError;
     this.onState = onState;
-    const parts = { canvas: "chart", scroll: "scroll", room: "room", pointed: "pointed", tip: "tip" };
-    const found = Object.entries(parts).map(([part, id]) => [part, byId(id)]);
-    this.chart = new Chart(Object.fromEntries(found), (arm) => this.read(arm));
+    const parts = { canvas: "chart", scroll: "scroll", spacer: "spacer", pointed: "pointed", tip: "tip" };
+    const elements = Object.entries(parts).map(([part, id]) => [part, byId(id)]);
+    this.chart = new Chart(Object.fromEntries(elements), (arm) => this.read(arm));
     this.page = 0;
     byId("pause").addEventListener("click", () => this.togglePause());
     byId("zoom").addEventListener("click", () => this.toggleZoom());
@@ -54,7 +54,7 @@ export class StudyPage {
     this.view = null;
     this.page = 0;
     this.samples = [];
-    this.found = null;
+    this.matchCount = null;
     this.chart.clear();
     byId("find").value = "";
     for (const link of byId("downloads").querySelectorAll("a")) {
@@ -69,7 +69,7 @@ export class StudyPage {
         this.wake?.();
       },
       trouble: (sentence) => say(byId("trouble"), sentence),
-      deleted: () => this.onError(new Refused(`There is no study “${name}”, or not any more.`, 404)),
+      deleted: () => this.onError(new Refused(`There is no study “${name}”; it may have been deleted.`, 404)),
       refused: this.onError,
       state: this.onState,
     };
@@ -92,10 +92,10 @@ export class StudyPage {
           if (error instanceof Refused && error.status === 404) return handlers.deleted();
           if (error instanceof Refused && error.status < 500) return this.onError(error);
           if (!(error instanceof Refused || error instanceof Away)) throw error;
-          stale = true; // `follow` says what is the matter; look again soon
+          stale = true; // `follow` shows the error; try again soon
           await pause(1_000, signal);
         }
-        // Rest longer than it took, so that watching costs the service little.
+        // Wait longer than the request took, so that watching costs the service little.
         await pause(Math.max(LEAST_WAIT, 3 * (performance.now() - began)), signal);
       } else {
         await new Promise((resolve) => (this.wake = resolve));
@@ -127,19 +127,20 @@ export class StudyPage {
     this.read(this.chart.selected, "off");
   }
 
-  /** Remember how far the study was, to know how fast it goes. */
+  /** Remember the number of pulls, to compute the rate. */
   sample(row) {
     const now = performance.now();
-    this.samples.push({ at: row.updated, pulls: row.pulls, seen: now });
-    this.samples = this.samples.filter(({ seen }) => now - seen < RATE_WINDOW);
+    this.samples.push({ updated: row.updated, pulls: row.pulls, received: now });
+    this.samples = this.samples.filter(({ received }) => now - received < RATE_WINDOW);
   }
 
   /** Pulls per second by the service's clock; null if not known. */
   get rate() {
     const [first, last] = [this.samples[0], this.samples.at(-1)];
     if (this.view.status !== "running" || first === undefined) return null;
-    if (performance.now() - last.seen > RATE_WINDOW / 2) return 0;
-    return last.at - first.at >= 1 ? (last.pulls - first.pulls) / (last.at - first.at) : null;
+    if (performance.now() - last.received > RATE_WINDOW / 2) return 0;
+    const seconds = last.updated - first.updated;
+    return seconds >= 1 ? (last.pulls - first.pulls) / seconds : null;
   }
 
   showFacts() {
@@ -164,7 +165,7 @@ export class StudyPage {
       fact("Verdict", verdictWords(view.verdict, "not done"), `strategy ${view.strategy}`),
       against("Budget", cost.budget, "none"),
       against("GOLD would take, at most", cost.gold, "no bound yet", "by its theorem, for the means seen"),
-      against("A full scan would take", cost.full_scan, "no end", "every reward of every pool"),
+      against("A full scan would take", cost.full_scan, "for ever", "every reward of every pool"),
     );
   }
 
@@ -173,14 +174,13 @@ export class StudyPage {
     for (const status of this.view.statuses) counts[status] += 1;
     const items = STATUSES.filter((status) => counts[status] > 0).map((status) => {
       const mark = element("span", { className: `mark ${status}` });
-      const words = status === "failed" ? "set aside" : status;
-      return element("li", {}, mark, `${words} (${count(counts[status])})`);
+      return element("li", {}, mark, `${status} (${count(counts[status])})`);
     });
     for (const status of ["normal", "undecided"]) {
-      const mine = this.view.community.filter((_, arm) => this.view.statuses[arm] === status);
-      if (!this.chart.shaded || new Set(mine.map((k) => k % 2)).size < 2) continue;
+      const communities = this.view.community.filter((_, arm) => this.view.statuses[arm] === status);
+      if (!this.chart.shaded || new Set(communities.map((k) => k % 2)).size < 2) continue;
       const mark = element("span", { className: `mark shades ${status}` });
-      items.push(element("li", {}, mark, "communities, by turns"));
+      items.push(element("li", {}, mark, "communities, alternating"));
     }
     const { spans } = this.chart;
     if (spans.length) {
@@ -200,30 +200,31 @@ export class StudyPage {
     } else {
       parts.push(this.members(view.outliers));
     }
-    // What was decided says most; of the rest, the most promising.
+    // Confirmed ones first, refuted ones last; of each kind, the largest ε first.
     const weight = { confirmed: 0, undecided: 1, refuted: 2 };
     const shown = [...view.certificates].sort(
       (a, b) => weight[a.status] - weight[b.status] || (b.epsilon ?? Infinity) - (a.epsilon ?? Infinity),
     );
     if (shown.length) parts.push(element("h3", {}, "Certificates"));
-    for (const one of shown.slice(0, MOST_CERTIFICATES)) {
+    for (const certificate of shown.slice(0, MOST_CERTIFICATES)) {
+      const { epsilon } = certificate;
       parts.push(
         element(
           "article",
-          { className: `certificate ${one.status}` },
+          { className: `certificate ${certificate.status}` },
           element(
             "p",
             {},
-            element("span", { className: `badge ${one.status}` }, one.status),
-            ` ${plural(one.members.length, "arm")}`,
+            element("span", { className: `badge ${certificate.status}` }, certificate.status),
+            ` ${plural(certificate.members.length, "arm")}`,
           ),
-          this.members(one.members),
+          this.members(certificate.members),
           element(
             "dl",
             { className: "facts" },
-            fact("Gap, at least", number(one.gap[0])),
-            fact("Rest, at most", number(one.rest[1])),
-            fact("Largest ε confirmed", one.epsilon === null ? "any" : one.epsilon > 0 ? number(one.epsilon) : "none yet"),
+            fact("Gap, at least", number(certificate.gap[0])),
+            fact("Rest, at most", number(certificate.rest[1])),
+            fact("Largest ε confirmed", epsilon === null ? "any" : epsilon > 0 ? number(epsilon) : "none yet"),
           ),
         ),
       );
@@ -275,7 +276,7 @@ export class StudyPage {
     );
   }
 
-  /** The table is for reading with a screen reader, or without a picture; made only if open. */
+  /** The table is for screen readers and for those who want numbers; it is filled only if open. */
   fillTable() {
     if (!byId("table").open || this.view === null) return;
     const { view } = this;
@@ -312,27 +313,27 @@ export class StudyPage {
     this.fillTable();
   }
 
-  /** Say what is known of the chosen arm; aloud if it was chosen now, not whenever it is pulled. */
+  /** Describe the chosen arm; screen readers speak if it was chosen now, not at every pull. */
   read(arm, aloud = "polite") {
     const text = arm === null ? "" : `${this.view.names[arm]}: ${describe(this.view, arm)}`;
-    const matches = this.found === null ? "" : `${plural(this.found, "arm")} found. `;
+    const matches = this.matchCount === null ? "" : `${plural(this.matchCount, "arm")} found. `;
     const line = byId("reading");
-    if (line.textContent === matches + text) return; // what is being said aloud is said to its end
+    if (line.textContent === matches + text) return; // do not interrupt a screen reader
     line.setAttribute("aria-live", aloud);
     line.textContent = matches + text;
   }
 
-  /** Choose the first arm whose name holds the words sought, or the next one. */
+  /** Choose the first arm whose name contains the search text, or the next one. */
   find(step) {
     const words = byId("find").value.trim().toLowerCase();
-    this.found = null;
+    this.matchCount = null;
     if (words === "" || this.view === null) return this.chart.select(null);
     const names = this.view.names;
-    const found = this.chart.order.filter((arm) => String(names[arm]).toLowerCase().includes(words));
-    this.found = found.length;
-    const at = found.indexOf(this.chart.selected);
-    const next = at < 0 ? 0 : (at + step + found.length) % found.length;
-    this.chart.select(found[next] ?? null);
+    const matches = this.chart.order.filter((arm) => String(names[arm]).toLowerCase().includes(words));
+    this.matchCount = matches.length;
+    const current = matches.indexOf(this.chart.selected);
+    const next = current < 0 ? 0 : (current + step + matches.length) % matches.length;
+    this.chart.select(matches[next] ?? null);
   }
 
   toggleZoom() {
@@ -356,7 +357,7 @@ export class StudyPage {
     }
   }
 
-  /** A link cannot send a token: then the file is fetched first. */
+  /** A link cannot send a token: with a token, fetch the file first. */
   async download(event, link) {
     if (!hasToken()) return;
     event.preventDefault();

@@ -6,7 +6,7 @@ const moments = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyl
 /** A whole number with commas. */
 export const count = (value) => grouped.format(Math.round(value));
 
-/** A number with about `digits` digits; a dash for none. */
+/** A number with about `digits` digits; a dash for null. */
 export function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
@@ -16,10 +16,10 @@ export function number(value, digits = 3) {
   return value.toFixed(Math.min(decimals, 9));
 }
 
-/** Seconds since 1970 as a date and time of day, here. */
+/** Seconds since 1970 as a local date and time. */
 export const moment = (seconds) => moments.format(new Date(seconds * 1000));
 
-const VERDICTS = { none: "none stands apart", budget: "the budget ended first" };
+const VERDICTS = { none: "no outliers", budget: "the budget ended first" };
 
 /** A verdict in words; `unsettled` if there is none yet. */
 export const verdictWords = (verdict, unsettled) =>
@@ -36,26 +36,26 @@ export function element(tag, properties = {}, ...children) {
 }
 
 /**
- * Give an element other children. Nodes that are alike stay, so that focus, selected text and a
- * press under way are not lost; what can be pressed is never turned into something else.
+ * Give an element new children. Nodes that are equal stay, so that focus, selected text and a press
+ * in progress are not lost; a link or button is replaced and never turned into another one.
  */
 export function renew(target, ...children) {
-  liken(target, element(target.tagName, {}, ...children));
+  updateChildren(target, element(target.tagName, {}, ...children));
 }
 
-function liken(old, made) {
+function updateChildren(old, made) {
   const wanted = [...made.childNodes];
   for (const node of [...old.childNodes].slice(wanted.length)) node.remove();
   wanted.forEach((node, k) => {
-    const known = old.childNodes[k];
-    if (known === undefined) old.append(node);
-    else if (known.isEqualNode(node)) return;
-    else if (known.nodeName !== node.nodeName || known.matches?.("a, button")) known.replaceWith(node);
-    else if (node.nodeType === Node.TEXT_NODE) known.data = node.data;
+    const existing = old.childNodes[k];
+    if (existing === undefined) old.append(node);
+    else if (existing.isEqualNode(node)) return;
+    else if (existing.nodeName !== node.nodeName || existing.matches?.("a, button")) existing.replaceWith(node);
+    else if (node.nodeType === Node.TEXT_NODE) existing.data = node.data;
     else {
-      for (const { name } of [...known.attributes]) if (!node.hasAttribute(name)) known.removeAttribute(name);
-      for (const { name, value } of node.attributes) known.setAttribute(name, value);
-      liken(known, node);
+      for (const { name } of [...existing.attributes]) if (!node.hasAttribute(name)) existing.removeAttribute(name);
+      for (const { name, value } of node.attributes) existing.setAttribute(name, value);
+      updateChildren(existing, node);
     }
   });
 }

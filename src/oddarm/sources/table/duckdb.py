@@ -3,7 +3,7 @@
 The arms and rewards are copied once, ordered by the arm and a hash of the row's number and the
 seed, into a temporary table whose row numbers are then an index. DuckDB sorts within its memory
 limit and spills the rest to a temporary folder. The data itself is only read: before any SQL of the
-user runs, the connection is sealed (`Connection.seal`), so that it reaches no other file.
+caller runs, the connection is sealed (`Connection.seal`), so that SQL reaches no other file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from oddarm.sources.table.rows import Pick, ShuffledRows, identifier, refuse_que
 __all__ = ["LOADER", "DuckRows", "open_database", "open_file", "open_frame"]
 
 # A folder named host=3 is not a column of the file in it.
-# Types are told from the whole file: told from its first rows, a later 0.5 would be read as 1.
-# Rows that cannot be read are kept apart (CSV) or are empty (JSON), so that they can be named.
+# Types are detected from the whole file: from its first rows only, a later 0.5 would be read as 1.
+# Rows that cannot be read are listed (CSV) or empty (JSON), so that an error can name them.
 _CSV = (
     "read_csv({path}, header=true, sample_size=-1, store_rejects=true, types={{{arms}}}, "
     "encoding={encoding}, hive_partitioning=false)"
@@ -58,11 +58,11 @@ class DuckRows(ShuffledRows):
 
     Args:
         name: What the table is called in messages.
-        pick: What to take from it.
-        connection: A connection of its own, in which the data can be read.
-        data: The data as SQL, to stand after FROM; it is read once.
-        load: Whether to copy the data as it is before the SQL of the user runs.
-        file: A file that this SQL may read, because the data stands there.
+        pick: Which columns and rows to take from it.
+        connection: A connection for these rows alone, in which the data can be read.
+        data: The data as SQL, to be put after FROM; it is read once.
+        load: Whether to copy the data as it is before the SQL of the caller runs.
+        file: A file that this SQL may read, because it holds the data.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class DuckRows(ShuffledRows):
         return rewards
 
     def digest(self) -> str:
-        """Return the hashes of all rewards and their places, combined."""
-        # Hashed again: DuckDB's hash of a pair is such that the place would drop out of the whole.
+        """Return the hashes of all rewards and their positions, combined."""
+        # Hashed again: with DuckDB's hash of a pair alone, the positions would cancel out.
         [(combined,)] = self._sql(
             "SELECT bit_xor(hash(xor(hash(rowid), hash(reward)))) FROM temp.shuffled"
         )
@@ -111,7 +111,7 @@ class DuckRows(ShuffledRows):
         self._connection.close()
 
     def _load(self, data: str) -> str:
-        """Copy the data into a temporary table and note the lines that are no rows."""
+        """Copy the data into a temporary table and note the lines that are not rows."""
         self._sql(f"CREATE TEMP TABLE data AS FROM {data}")
         if self._csv:
             self._unread = self._sql(
@@ -166,9 +166,9 @@ class DuckRows(ShuffledRows):
     def _refuse_bad_rows(self) -> None:
         """Count bad rows; name the first unless they are to be skipped."""
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        self._good = f"({present} AND reward IS NOT NULL AND isfinite(reward))"
+        self._is_usable = f"({present} AND reward IS NOT NULL AND isfinite(reward))"
         [(rows, bad)] = self._sql(
-            f"SELECT count(*), count(*) FILTER (WHERE NOT {self._good}) FROM temp.picked"
+            f"SELECT count(*), count(*) FILTER (WHERE NOT {self._is_usable}) FROM temp.picked"
         )
         self.skipped = bad + len(self._unread)
         for line, reason in self._unread:
@@ -180,7 +180,7 @@ class DuckRows(ShuffledRows):
             line, reason = self._unread[0]
             self._refuse_rows(f"line {line}: {sentence(reason)}")
         [(number, *arms, raw, reward)] = self._sql(
-            f"FROM temp.picked WHERE NOT {self._good} ORDER BY number LIMIT 1"
+            f"FROM temp.picked WHERE NOT {self._is_usable} ORDER BY number LIMIT 1"
         )
         if bad == rows and raw is not None:
             remedy = self._comma_remedy(raw) or (
@@ -196,7 +196,7 @@ class DuckRows(ShuffledRows):
             f"CREATE TEMP TABLE arms AS SELECT {keys}, row_number() OVER (ORDER BY {keys}) AS id, "
             f"count(*) AS size, min(reward) AS low, max(reward) AS high, "
             f"bool_and(reward IN (0, 1)) AS zero_one "
-            f"FROM temp.picked WHERE {self._good} GROUP BY {keys}"
+            f"FROM temp.picked WHERE {self._is_usable} GROUP BY {keys}"
         )
         self._keep_groups(
             self._sql(f"SELECT {keys}, size, low, high, zero_one FROM temp.arms ORDER BY id")
@@ -209,12 +209,12 @@ class DuckRows(ShuffledRows):
         self._sql(
             "CREATE TEMP TABLE shuffled AS SELECT reward "
             f"FROM temp.picked JOIN temp.arms USING ({', '.join(self.pick.keys)}) "
-            f"WHERE {self._good} ORDER BY id, hash(xor(hash(number), {word}::UBIGINT))"
+            f"WHERE {self._is_usable} ORDER BY id, hash(xor(hash(number), {word}::UBIGINT))"
         )
         self._sql("DROP TABLE temp.picked")
 
     def _sql(self, query: str) -> list[Any]:
-        """Return the rows of a query; what DuckDB cannot do is an error of ours."""
+        """Return the rows of a query; raise SourceError if DuckDB refuses it."""
         try:
             return self._connection.fetch(query)
         except self._connection.error as error:
@@ -227,7 +227,7 @@ class DuckRows(ShuffledRows):
 
 
 class Connection:
-    """A DuckDB in memory, with a folder of its own for what memory cannot hold."""
+    """A DuckDB in memory, with a temporary folder for data that does not fit in memory."""
 
     def __init__(self) -> None:
         try:
@@ -240,19 +240,19 @@ class Connection:
         self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         settings = {
             "temp_directory": folder,
-            # Nothing is fetched from the network unasked, such as an extension for another format.
+            # DuckDB must not fetch anything from the network, such as an extension for a format.
             "autoinstall_known_extensions": False,
             # SQL does not see the variables of the program that called.
             "python_enable_replacements": False,
         }
         self.connection = self._duckdb.connect(":memory:", config=settings)
-        self._left: list[Future[Any]] = []  # the call that was interrupted, which may go on
+        self._interrupted: list[Future[Any]] = []  # the interrupted call, which may still run
 
     def seal(self, file: str | None) -> None:
-        """Let SQL reach nothing but what is here, and one file if it is named, from now on.
+        """Let SQL reach only the data in this connection, and one file if it is named.
 
-        Neither can be taken back: no file is read or written, no database attached, no extension
-        loaded and no setting changed. DuckDB's own temporary files stay possible.
+        This cannot be undone: from now on SQL reads and writes no file, attaches no database, loads
+        no extension and changes no setting. DuckDB can still use its own temporary files.
         """
         if file is not None:
             self.fetch(f"SET allowed_paths = [{_literal(file)}]")
@@ -260,18 +260,18 @@ class Connection:
         self.fetch("SET lock_configuration = true")
 
     def check_expression(self, sql: str) -> None:
-        """Raise an error of DuckDB's unless this is one expression, closed in itself.
+        """Raise an error of DuckDB unless this is one complete expression.
 
-        Standing alone, it closes no parenthesis that it has not opened; in parentheses, it is no
-        more than an expression.
+        The first check refuses a closing parenthesis without an opening one. The second, in
+        parentheses, refuses everything but an expression.
         """
         self.check_query(f"SELECT {sql}\n")
         self.check_query(f"SELECT ({sql}\n)")
 
     def check_query(self, sql: str) -> None:
-        """Raise an error of DuckDB's unless this is one SELECT, VALUES or FROM statement."""
+        """Raise an error of DuckDB unless this is one SELECT, VALUES or FROM statement."""
         statements = self._duckdb.extract_statements(sql)
-        if [one.type for one in statements] != [self._duckdb.StatementType.SELECT]:
+        if [statement.type for statement in statements] != [self._duckdb.StatementType.SELECT]:
             raise self._duckdb.ParserException("it is not one SELECT statement and nothing else")
 
     def fetch(self, query: str) -> list[Any]:
@@ -286,34 +286,34 @@ class Connection:
         return column
 
     def close(self) -> None:
-        """Close it and remove its folder."""
-        if all(call.done() for call in self._left):  # else closing it would wait for the call
+        """Close the connection and remove its folder."""
+        if all(call.done() for call in self._interrupted):  # else closing would wait for the call
             self.connection.close()
         self._remove()
 
     def _run(self, call: Callable[[], Any]) -> Any:
-        """Return what a call of DuckDB's gives; Ctrl-C ends the wait for it at once.
+        """Return the result of a call of DuckDB; Ctrl-C ends the wait for it at once.
 
-        DuckDB heeds an interrupt only now and then, not while it tells the types of a file. So the
-        call runs in a thread of its own, which is left to itself when it is interrupted.
+        DuckDB reacts late to an interrupt, and not at all while it detects the types of a file. So
+        the call runs in a thread of its own, which goes on alone after an interrupt.
         """
         if threading.current_thread() is not threading.main_thread():
-            return call()  # signals do not come here
-        wait(self._left)  # one that was interrupted
-        given: Future[Any] = Future()
+            return call()  # only the main thread gets signals
+        wait(self._interrupted)  # for the interrupted call
+        result: Future[Any] = Future()
 
         def work() -> None:
             try:
-                given.set_result(call())
+                result.set_result(call())
             except BaseException as error:
-                given.set_exception(error)
+                result.set_exception(error)
 
         threading.Thread(target=work, name=LOADER).start()
         try:
-            return given.result()
+            return result.result()
         except BaseException:
-            if not given.done():  # a signal broke into the wait
-                self._left = [given]
+            if not result.done():  # a signal broke into the wait
+                self._interrupted = [result]
                 self.connection.interrupt()
             raise
 
@@ -326,7 +326,7 @@ def open_file(path: Path, reader: str, pick: Pick, encoding: str | None = None) 
     data = READERS[reader].format(
         path=_literal(plain), arms=arms, encoding=_literal(encoding or "utf-8")
     )
-    # Telling the types of text takes long, and a pattern may not be looked up in a sealed one.
+    # Detecting the types of text takes long, and a sealed connection cannot look up a pattern.
     load = reader != ".parquet" or plain != name
     return DuckRows(str(path), pick, Connection(), data, load=load, file=None if load else name)
 
@@ -370,23 +370,23 @@ def open_database(path: Path, pick: Pick) -> DuckRows:
 
 
 def _table(connection: Connection, path: Path, table: str | None) -> str:
-    """Return the table that is meant: the only one, if none is named."""
-    found = [
+    """Return the named table, or the only one if none is named."""
+    tables = [
         row[1] if row[0] == "main" else f"{row[0]}.{row[1]}"
         for row in connection.fetch(
             "SELECT table_schema, table_name FROM information_schema.tables "
             "WHERE table_catalog = 'oddarm_data' ORDER BY ALL"
         )
     ]
-    if table is None and len(found) == 1:
-        return str(found[0])
-    if table is not None and {table, table.removeprefix("main.")} & set(found):
+    if table is None and len(tables) == 1:
+        return str(tables[0])
+    if table is not None and {table, table.removeprefix("main.")} & set(tables):
         return table
     connection.close()
-    if not found:
+    if not tables:
         raise SourceError(f"{path} has no tables: check that it is the file that you mean.")
     asked = "tables to choose from" if table is None else f"no table {table!r}"
-    names = ", ".join(map(repr, found))
+    names = ", ".join(map(repr, tables))
     raise SourceError(f"{path} has {asked}, its tables are {names}: name one, or pass a query.")
 
 

@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes before it is read, so that a wrong one is named."""
+"""The kind of a file by its first bytes, so that an error can say what a wrong file is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TABLES = (".csv", ".tsv")
 TEXTS = (*TABLES, ".jsonl", ".ndjson")
 PARQUET = ".parquet"
 ENCODINGS = ("utf-8", "latin-1", "utf-16")
-"""Those of CSV files that DuckDB reads."""
+"""The encodings of CSV files that DuckDB reads."""
 HEAD = 1 << 20
-"""Bytes of a text that are looked at; what comes later is judged line by line."""
+"""Bytes of a text file that are checked here; DuckDB checks the lines after them."""
 
 _DUCKDB, _PARQUET, _GZIP = "a DuckDB file", "a Parquet file", "a gzip file"
 _MAGIC = (
@@ -55,19 +55,19 @@ def reader_of(path: Path) -> str:
     suffix = path.suffix.lower()
     inner = Path(path.stem).suffix.lower() if suffix == ".gz" else suffix
     expected = {".gz": _GZIP, PARQUET: _PARQUET} | dict.fromkeys(DATABASES, _DUCKDB)
-    found = next((kind for magic, kind in _MAGIC if magic.match(head)), None)
-    if found is not None and found != expected.get(suffix):
+    actual = next((kind for magic, kind in _MAGIC if magic.match(head)), None)
+    if actual is not None and actual != expected.get(suffix):
         raise SourceError(
-            f"{path} is {found}, must be CSV, JSON lines, Parquet or DuckDB, and named so: "
-            f"{_REMEDIES[found]}."
+            f"{path} is {actual}, must be CSV, JSON lines, Parquet or DuckDB, and named so: "
+            f"{_REMEDIES[actual]}."
         )
-    known = TEXTS if suffix == ".gz" else (*TEXTS, PARQUET, *DATABASES)
-    if inner not in known:
+    allowed = TEXTS if suffix == ".gz" else (*TEXTS, PARQUET, *DATABASES)
+    if inner not in allowed:
         raise SourceError(
-            f"{path} ends with {path.suffix!r}, must end with one of {', '.join(known)}: "
+            f"{path} ends with {path.suffix!r}, must end with one of {', '.join(allowed)}: "
             "rename or convert it."
         )
-    if suffix in expected and found is None:
+    if suffix in expected and actual is None:
         raise SourceError(
             f"{path} is not {expected[suffix]}, although it ends with {suffix!r}: "
             "check how it was written, or rename it to what it is."
@@ -90,7 +90,7 @@ def check_file(path: Path, suffix: str, encoding: str | None) -> None:
     if not text.strip():
         _refuse_empty(path)
     if "\0" in text:
-        raise SourceError(f"{path} is not text, as it ends with {suffix!r}: name a file of rows.")
+        raise SourceError(f"{path} is not text, but ends with {suffix!r}: name a file of rows.")
     if suffix not in TABLES and (text.lstrip()[0] == "[" or text.split(None, 1)[0] == "{"):
         raise SourceError(
             f"{path} is not JSON lines, must have one object a line: "
@@ -111,7 +111,7 @@ def _refuse_empty(path: Path) -> NoReturn:
 
 
 def _first_bytes(path: Path) -> bytes:
-    """Return the first bytes of a file; what cannot be opened is refused."""
+    """Return the first bytes of a file; refuse a file that cannot be opened."""
     if path.is_dir():
         raise SourceError(f"{path} is a folder, must be a file: name one of the files in it.")
     if not path.is_file():
@@ -126,7 +126,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _decoded(path: Path, suffix: str, encoding: str) -> str:
-    """Return the beginning of a text file; one in another encoding is refused."""
+    """Return the beginning of a text file; refuse one in another encoding."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as opened:
             head = opened.read(HEAD)

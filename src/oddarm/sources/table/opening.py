@@ -48,7 +48,7 @@ def open_table(
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
         bad_rows: "error" for an error that names the first row whose arm or reward is missing or
-            whose reward is no finite number; "skip" to leave such rows out and count them.
+            whose reward is not a finite number; "skip" to leave such rows out and count them.
         encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
         replace: Draw with replacement, endlessly; otherwise each row comes once.
         seed: Decides the random order.
@@ -66,9 +66,7 @@ def open_table(
     if not columns:
         raise ParameterError("arm names no column, must name one or more.")
     if "" in columns or len(set(columns)) < len(columns):
-        raise ParameterError(
-            f"arm == {arm!r}, must name columns, each once: drop what is too many."
-        )
+        raise ParameterError(f"arm == {arm!r}, must name columns, each once: drop the others.")
     seed = whole_number("seed", seed, least=0)
     pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
     rows = _rows(data, pick, encoding)
@@ -81,7 +79,7 @@ def open_table(
 
 def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
     if pick.table is not None and pick.query is not None:
-        raise ParameterError("table and query, must be one of them: drop the other.")
+        raise ParameterError("table and query are both given, must be one of them: drop the other.")
     address = data if isinstance(data, str) and ("://" in data or is_postgres(data)) else None
     if encoding is not None and (address or not isinstance(data, str | os.PathLike)):
         raise ParameterError("encoding with data that is not a CSV or TSV file: drop it.")

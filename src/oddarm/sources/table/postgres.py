@@ -1,9 +1,9 @@
 """Tables and queries of a PostgreSQL database, shuffled by the server into a temporary table.
 
-It takes the right to SELECT the data and to make temporary tables in the database. The data is read
-in one read-only transaction, and only the rows that a search asks for leave the server. SQL of the
-user runs in that transaction alone, each time as a part of one statement: by the extended protocol
-of PostgreSQL, which takes no second one.
+The user of the database needs the right to SELECT the data and to make temporary tables. The data
+is read in one read-only transaction, and only the rows that a search asks for leave the server. The
+caller's SQL runs only in that transaction, each time as a part of one statement: the extended
+protocol of PostgreSQL refuses a second statement.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class PostgresRows(ShuffledRows):
 
     Args:
         name: What the table is called in messages.
-        pick: What to take from it.
-        connection: A connection of its own, that commits by itself.
-        data: The data as SQL, to stand after FROM.
+        pick: Which columns and rows to take from it.
+        connection: A connection for these rows alone, with autocommit.
+        data: The data as SQL, to be put after FROM.
     """
 
     def __init__(self, name: str, pick: Pick, connection: Any, data: str) -> None:
@@ -61,7 +61,7 @@ class PostgresRows(ShuffledRows):
             ) from None
 
     def digest(self) -> str:
-        """Return the hashes of all rewards and their places, combined."""
+        """Return the hashes of all rewards and their positions, combined."""
         [(combined,)] = self._sql(
             "SELECT sum(hashint8extended(position, hashfloat8extended(reward, arm))) "
             "FROM pg_temp.oddarm_rows"
@@ -79,19 +79,19 @@ class PostgresRows(ShuffledRows):
             "(arm integer NOT NULL, position bigint NOT NULL, reward double precision NOT NULL)"
         )
         with self._connection.transaction():
-            # One snapshot for all that follows; nothing but temporary tables can be written, and
-            # no statement can change that once the first query has run.
+            # All later statements see one snapshot and can write only temporary tables. No
+            # statement can change that once the first query has run.
             self._sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             self._sql("SELECT 1")
-            picked, good = self._picked()
-            self._refuse_bad_rows(picked, good)
-            self._group(picked, good)
-            self._shuffle(picked, good)
+            picked, is_usable = self._picked()
+            self._refuse_bad_rows(picked, is_usable)
+            self._group(picked, is_usable)
+            self._shuffle(picked, is_usable)
         self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
         self._sql("ANALYZE pg_temp.oddarm_rows")
 
     def _picked(self) -> tuple[str, str]:
-        """Return the rows picked and the condition that they are good, as SQL."""
+        """Return as SQL the picked rows, and the condition for a usable row."""
         reward, number = self._reward()
         arms = ", ".join(
             f"{identifier(column)} AS {key}"
@@ -102,8 +102,8 @@ class PostgresRows(ShuffledRows):
             f"FROM {self._data} WHERE {self.pick.condition}) AS picked"
         )
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        good = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
-        return picked, good
+        is_usable = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
+        return picked, is_usable
 
     def _reward(self) -> tuple[str, str]:
         """Return the reward as SQL: as it is and as a number."""
@@ -135,32 +135,32 @@ class PostgresRows(ShuffledRows):
             self._refuse_type(kind, 'turn it into a number in SQL, as in reward="score::float8"')
         return reward, f"{reward}{'::int' if kind == 'bool' else ''}::float8"
 
-    def _refuse_bad_rows(self, picked: str, good: str) -> None:
+    def _refuse_bad_rows(self, picked: str, is_usable: str) -> None:
         """Count bad rows; show the first unless they are to be skipped."""
-        [(self.skipped,)] = self._sql(f"SELECT count(*) FROM {picked} WHERE NOT {good}")
+        [(self.skipped,)] = self._sql(f"SELECT count(*) FROM {picked} WHERE NOT {is_usable}")
         if self.pick.skip or not self.skipped:
             return
         [(*arms, raw, row)] = self._sql(
             f"SELECT {', '.join(self.pick.keys)}, raw, to_json(whole) FROM {picked} "
-            f"WHERE NOT {good} LIMIT 1"
+            f"WHERE NOT {is_usable} LIMIT 1"
         )
         shown = ", ".join(f"{column} = {value!r}" for column, value in row.items())
         self._refuse_row(f"row ({shown[:_MOST_SHOWN]})", arms, raw)
 
-    def _group(self, picked: str, good: str) -> None:
+    def _group(self, picked: str, is_usable: str) -> None:
         """Count the rows of each arm."""
         keys = ", ".join(self.pick.keys)
         self._keep_groups(
             self._sql(
                 f"SELECT {keys}, count(*), min(reward), max(reward), bool_and(reward IN (0, 1)) "
-                f"FROM {picked} WHERE {good} GROUP BY {keys} ORDER BY {keys}"
+                f"FROM {picked} WHERE {is_usable} GROUP BY {keys} ORDER BY {keys}"
             ).fetchall()
         )
 
-    def _shuffle(self, picked: str, good: str) -> None:
+    def _shuffle(self, picked: str, is_usable: str) -> None:
         """Number the rows of each arm in a random order."""
         keys = ", ".join(self.pick.keys)
-        # The same rows in the same order get the same random numbers, so rows come in one order.
+        # A seed gives the same order again only if the server reads the rows in the same order.
         self._sql("SET LOCAL max_parallel_workers_per_gather = 0")
         self._sql("SET LOCAL synchronize_seqscans = off")
         fraction = np.random.default_rng(self.pick.seed).uniform(-1, 1)
@@ -169,30 +169,30 @@ class PostgresRows(ShuffledRows):
             f"INSERT INTO pg_temp.oddarm_rows "
             f"SELECT dense_rank() OVER (ORDER BY {keys}) - 1, "
             f"row_number() OVER (PARTITION BY {keys} ORDER BY key) - 1, reward "
-            f"FROM (SELECT {keys}, reward, random() AS key FROM {picked} WHERE {good} OFFSET 0) "
-            "AS drawn"
+            f"FROM (SELECT {keys}, reward, random() AS key "
+            f"FROM {picked} WHERE {is_usable} OFFSET 0) AS drawn"
         )
 
     def _check_expression(self, sql: str) -> None:
-        """Raise an error of psycopg's unless this is one expression, closed in itself.
+        """Raise an error of psycopg unless this is one complete expression.
 
-        Standing alone, it closes no parenthesis that it has not opened; in parentheses, it is no
-        more than an expression.
+        The first check refuses a closing parenthesis without an opening one. The second, in
+        parentheses, refuses everything but an expression.
         """
         self._check_statement(f"SELECT {sql}\nFROM {self._data}")
         self._check_statement(f"SELECT ({sql}\n) FROM {self._data}")
 
     def _check_statement(self, sql: str) -> None:
-        """Raise an error of psycopg's unless this is one statement on data; it is not run."""
+        """Raise an error of psycopg unless this is one statement on data; it is not run."""
         self._execute(f"PREPARE oddarm_check AS {sql}")
         self._execute("DEALLOCATE oddarm_check")
 
     def _execute(self, query: str) -> Any:
-        """Return a cursor of one statement; the server refuses more, as it is prepared."""
+        """Return a cursor of one statement; as it is prepared, the server refuses two."""
         return self._connection.execute(query, prepare=True)
 
     def _sql(self, query: str) -> Any:
-        """Return a cursor of a query; what the server refuses is an error of ours."""
+        """Return a cursor of a query; raise SourceError if the server refuses it."""
         errors = self._psycopg.errors
         try:
             return self._execute(query)

@@ -17,7 +17,7 @@ __all__ = ["Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "se
 
 @dataclass(frozen=True)
 class Pick:
-    """What is taken from a table.
+    """Which columns and rows to take from a table.
 
     Attributes:
         arm: The columns that name the arm.
@@ -44,11 +44,11 @@ class Pick:
 
     @property
     def condition(self) -> str:
-        """The SQL condition on the rows, always one."""
+        """The SQL condition on the rows; TRUE if all are wanted."""
         return f"({self.where}\n)" if self.where else "TRUE"  # a comment may end the condition
 
     def expression(self, columns: Sequence[str]) -> str:
-        """Return the reward as SQL: a column if there is one of that name."""
+        """Return the reward as SQL: the column of that name if there is one."""
         return identifier(self.reward) if self.reward in columns else f"({self.reward}\n)"
 
 
@@ -87,14 +87,14 @@ class ShuffledRows(ABC):
 
     @abstractmethod
     def digest(self) -> str:
-        """Return what tells the rewards, in the order in which they are read, from others."""
+        """Return a text that tells these rewards, in the order of reading, from others."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
     def fingerprint(self) -> Fingerprint:
-        """Return what was taken from the table, and what tells its rows from others."""
+        """Return what was taken from the table, and a digest of its rows."""
         pick = self.pick
         return {
             "table": pick.table,
@@ -144,14 +144,14 @@ class ShuffledRows(ABC):
 
     def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
-            f"reward == {self.pick.reward!r} is no column of {self.name} and no SQL expression "
-            f"({sentence(reason)}): name one of {_listed(columns)}, or write an "
+            f"reward == {self.pick.reward!r} is neither a column of {self.name} nor an SQL "
+            f"expression ({sentence(reason)}): name one of {_listed(columns)}, or write an "
             f"expression of them, such as x > 15{self._header_remedy(columns)}."
         ) from None
 
     def _refuse_where(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
-            f"where == {self.pick.where!r} is no SQL condition on {self.name} "
+            f"where == {self.pick.where!r} is not an SQL condition on {self.name} "
             f"({sentence(reason)}): write one on {_listed(columns)}."
         ) from None
 
@@ -182,7 +182,7 @@ class ShuffledRows(ABC):
         )
 
     def _header_remedy(self, columns: Sequence[str]) -> str:
-        """Return what else a CSV file may lack whose columns have other names."""
+        """Return what a CSV file may lack if it has no column of that name."""
         if not self._csv:
             return ""
         if len(columns) == 1:
@@ -190,7 +190,7 @@ class ShuffledRows(ABC):
         return "; the first line of the file must name its columns"
 
     def _comma_remedy(self, value: object) -> str:
-        """Return how to write a reward whose numbers have commas in them; empty if none has."""
+        """Return how to write a reward that has commas in its numbers; empty if it has none."""
         column = self.pick.reward if self.pick.reward.isidentifier() else f"({self.pick.reward})"
         if re.fullmatch(r"\s*[-+]?\d{1,3}(,\d{3})+\.\d*\s*", str(value)):
             return f"for numbers with commas, write reward=\"replace({column}, ',', '')\""
@@ -223,6 +223,6 @@ def sentence(reason: object) -> str:
     return lines[0].strip().rstrip(".!:") if lines else type(reason).__name__
 
 
-def _listed(columns: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(map(repr, columns[:most]))
-    return f"{shown} and {len(columns) - most} more" if len(columns) > most else shown
+def _listed(columns: Sequence[str], limit: int = 12) -> str:
+    shown = ", ".join(map(repr, columns[:limit]))
+    return f"{shown} and {len(columns) - limit} more" if len(columns) > limit else shown

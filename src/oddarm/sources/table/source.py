@@ -20,8 +20,8 @@ from oddarm.sources.table.rows import ShuffledRows
 
 __all__ = ["TableSource"]
 
-# Rows are read ahead, a few thousand of each arm and a few million in all, so that draws of one
-# row at a time cost no query each.
+# Rows are read ahead, a few thousand of each arm and a few million in all, so that a draw of
+# one row does not cost a query.
 _AHEAD = 4096
 _AHEAD_IN_ALL = 1 << 22
 
@@ -87,27 +87,28 @@ class TableSource(Source):
         """Return the next `count` rewards of an arm; fewer only if it has no more rows."""
         index = position(self._index, arm)
         count = whole_number("count", count, least=0)
-        return self._again(index, count) if self.replace else self._next(index, count)
+        draw = self._draw_with_replacement if self.replace else self._draw_once
+        return draw(index, count)
 
     def job(self, arm: Any, count: int = 1) -> Job:
         """Return the next rewards of an arm, read now, so that no row is read twice."""
         return partial(np.array, self.draw(arm, count))
 
     def seek(self, arm: Any, drawn: int) -> None:
-        """Let the next reward be number `drawn` of the arm's order."""
+        """Continue with reward number `drawn` of the arm's order."""
         index = position(self._index, arm)
         drawn = whole_number("drawn", drawn, least=0)
         if self.replace:
             self._drawn[index] = self._seen[index] = 0
-            self._again(index, drawn)
+            self._draw_with_replacement(index, drawn)
         else:
             self._ahead.pop(index, None)
             self._drawn[index] = min(drawn, self._sizes[index])
 
     def fingerprint(self) -> Fingerprint:
-        """Return what was taken from the table, how, and what tells its rows from others.
+        """Return what was taken from the table and how, and a digest of its rows.
 
-        The name and the time of a file do not count: its rows do, in the order of the draws.
+        It depends on the rows of a file in the order of the draws, not on its name or time.
         """
         if self._fingerprint is None:
             self._fingerprint = {
@@ -118,7 +119,7 @@ class TableSource(Source):
         return self._fingerprint
 
     def close(self) -> None:
-        """Let go of files and connections; nothing can be drawn afterwards."""
+        """Close files and connections; nothing can be drawn afterwards."""
         if self.table is not None:
             self.table.close()
             self.table = None
@@ -126,22 +127,22 @@ class TableSource(Source):
     def __repr__(self) -> str:
         return f"<TableSource {self.name}: {self.rows:,} rows of {len(self._arms):,} arms>"
 
-    def _next(self, arm: int, count: int) -> Floats:
-        """Return the next rows in the order that the table was put in."""
+    def _draw_once(self, arm: int, count: int) -> Floats:
+        """Return the next rows in the random order of the table."""
         count = min(count, self._sizes[arm] - self._drawn[arm])
         ahead = self._ahead.pop(arm, np.empty(0))
         if len(ahead) < count:
             ahead = self._read_on(arm, self._drawn[arm], ahead, count)
         self._drawn[arm] += count
         if count < len(ahead):
-            self._ahead[arm] = ahead[count:].copy()  # no view: it would keep what was drawn
+            self._ahead[arm] = ahead[count:].copy()  # a view would keep the drawn rows in memory
         return ahead[:count]
 
-    def _again(self, arm: int, count: int) -> Floats:
+    def _draw_with_replacement(self, arm: int, count: int) -> Floats:
         """Return rows drawn with replacement, reading only rows that come up for the first time.
 
-        A number below those seen picks one of them again; any other number is a row not seen yet,
-        and which one it is does not matter, since the order of the table is random.
+        A number below the count of rows seen picks one of them again. Any other number picks a row
+        not seen yet, and which row does not matter, since the order of the table is random.
         """
         u = uniforms(self._starts[arm], self._increments[arm], self._drawn[arm], count)
         numbers = (u * self._sizes[arm]).astype(np.int64).tolist()
@@ -158,7 +159,7 @@ class TableSource(Source):
         return known[np.array(numbers, dtype=np.int64)]
 
     def _read_on(self, arm: int, first: int, known: Floats, count: int) -> Floats:
-        """Return the rows from `first` on, `count` of them or a block more than are known."""
+        """Return the rows from `first` on: `count` of them, or a block more than `known`."""
         start = first + len(known)
         end = min(max(first + count, start + self._block), self._sizes[arm])
         return np.concatenate([known, self._open().read(arm, start, end - start)])
