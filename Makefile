@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint verify bench clean
+.PHONY: help demo test quick lint verify bench clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -30,17 +30,21 @@ demo: $(LIBRARY) ## Find the routes that are late unlike the rest, in real fligh
 	@$(BIN)/oddarm find flights --plot out/demo.html
 	@echo "Your own table: $(BIN)/oddarm find FILE.csv --arm COLUMN --reward COLUMN"
 
-lint: $(LIBRARY) ## ruff, mypy --strict and clang-format.
+lint: $(LIBRARY) ## ruff, mypy --strict, clang-format, and which way imports point.
 	@$(BIN)/ruff check src tests reproduction verification benchmarks examples tools hatch_build.py
 	@$(BIN)/ruff format --check src tests reproduction verification benchmarks examples tools hatch_build.py
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)/*.c $(KERNELS)/*.h benchmarks/*.c
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing
+	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
 
 test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
 	@sh tools/install_chromium.sh
 	@$(BIN)/python -m pytest -q -n auto --doctest-modules src reproduction tests README.md docs
+
+quick: $(LIBRARY) ## The tests without servers and without those that take long.
+	@$(BIN)/python -m pytest -q -n auto -m "not slow and not server" tests
 
 verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slower).
 	@$(BIN)/python -m verification

@@ -37,3 +37,10 @@ def postgres() -> Generator[str]:
         pytest.skip(str(error))
     yield url
     server.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts a server, a browser or a cluster: `make quick` leaves it out."""
+    for item in items:
+        if "/service/" in str(item.path) or "postgres" in item.nodeid or "dask" in item.nodeid:
+            item.add_marker(pytest.mark.server)

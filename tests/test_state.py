@@ -61,6 +61,7 @@ def test_states_of_0_1_load_identically(path):
             assert result.low.tolist() == pytest.approx(saved["low"]), name
 
 
+@pytest.mark.slow
 def test_damaged_files_are_loaded_or_refused():
     """Of 250 mutated files each is loaded and can be used, or refused with StateError."""
     found = outcomes(250)

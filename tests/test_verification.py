@@ -5,6 +5,7 @@ from verification import coverage, gold, rivals
 from verification.report import Check
 
 
+@pytest.mark.slow
 def test_coverage():
     """Every interval covers the true mean at all times at once as often as promised."""
     failed = [
@@ -21,6 +22,7 @@ def test_gold():
     assert failed == []
 
 
+@pytest.mark.slow
 def test_rivals():
     """The rivals that promise something keep it, and WRR needs fewer pulls than RR."""
     found = {check.name: check for check in rivals.checks(runs=12)}

@@ -23,6 +23,8 @@ FLAGS = [
     "-shared",
     "-Wall",
     "-Wextra",
+    "-Werror=implicit-function-declaration",
+    "-Werror=missing-prototypes",  # so that the headers have every function
     "-fvisibility=hidden",
     # Like numpy, the kernels do not fuse products with sums. They read neither errno nor the
     # processor's exceptions, so no result depends on the last two flags.

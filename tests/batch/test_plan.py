@@ -46,6 +46,7 @@ def test_quantiles_are_those_of_simulated_runs():
 
 
 @pytest.mark.parametrize("rewards", ["bernoulli", oddarm.rewards.Bernoulli(pools=(300,) * 20)])
+@pytest.mark.slow
 def test_runs_that_share_the_cores(monkeypatch, rewards):
     """Runs in processes of their own cost what they cost in turn, and each is reported once."""
     names = ["adaptive", "rr"]

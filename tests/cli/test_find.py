@@ -480,6 +480,7 @@ def test_terminated(find, monkeypatch, tmp_path):
     ("number", "code", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
+@pytest.mark.slow
 def test_interrupted_while_the_table_is_loaded(folder, tmp_path, number, code, word):
     """A signal while DuckDB reads ends the command at once, with a word and no traceback."""
     query = "SELECT 'a' AS host, max(i) AS timed_out FROM range(1_000_000_000_000) numbers(i)"

@@ -8,6 +8,7 @@ from oddarm.datasets import CONFIGURATIONS, configuration, synthetic
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.slow
 def test_every_configuration_has_its_group(name):
     """Each configuration yields a group of its kind at its ε, in [0, 1], for every seed."""
     kind, n, epsilon = CONFIGURATIONS[name]

@@ -122,6 +122,7 @@ def test_the_letter_of_the_definition():
     assert outlier_groups(means, rho=0.9, strict=True) == []
 
 
+@pytest.mark.slow
 def test_large_instances():
     """A hundred thousand arms with a small capacity are no trouble."""
     rng = np.random.default_rng(0)

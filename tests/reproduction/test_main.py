@@ -25,6 +25,7 @@ def test_help():
     assert "Redraw every figure of the paper's section 6" in " ".join(shown.stdout.split())
 
 
+@pytest.mark.slow
 def test_quick(tmp_path):
     """A small evaluation shows the claims, and writes a page, figures and all cells."""
     shown = run("--quick", "--out", tmp_path / "r")

@@ -184,6 +184,7 @@ def struck(how, at, path, strategy, functions=()):
 
 @pytest.mark.parametrize("strategy", ["adaptive", "rr"])
 @pytest.mark.parametrize("how", ["serial", "executor", "coroutine"])
+@pytest.mark.slow
 def test_struck_at_any_line(how, strategy, tmp_path):
     """Struck in the middle of an ask, a tell or a settling, no reward is told twice or lost."""
     path = tmp_path / "search.json"

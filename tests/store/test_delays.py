@@ -7,6 +7,7 @@ from oddarm import create_study
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_a_delay_that_depends_on_the_reward(tmp_path, seed):
     """Arms that are almost equal stay so while the time-outs of one of them are late."""
     wanted = {**options(delta=0.05), "max_pulls": 30_000}

@@ -56,6 +56,7 @@ def random_pools(rng, zero_one):
 
 @pytest.mark.parametrize(("zero_one", "instances"), [(True, 120), (False, 12)])
 @pytest.mark.parametrize("until", ["ranked", "found", "confirmed"])
+@pytest.mark.slow
 def test_answers_equal_brute_force_on_small_pools(zero_one, instances, until):
     """Whatever ties there are, the answer is that of enumeration with rationals."""
     rng = random.Random(f"{zero_one} {until}")

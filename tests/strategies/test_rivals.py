@@ -56,6 +56,7 @@ CASES = {
 @pytest.mark.parametrize("bernoulli", [True, False], ids=["bernoulli", "bounded"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_equals_a_plain_rendering(case, seed, bernoulli):
     """Same pulls in the same order, and the same answer."""
     strategy, plain = CASES[case]
@@ -82,6 +83,7 @@ def test_equals_a_plain_rendering(case, seed, bernoulli):
         assert search.verdict == ("ranked" if answer else "none")
 
 
+@pytest.mark.slow
 def test_the_comparison_is_not_of_cut_off_runs():
     """Every rival ends within the budget on some of the tables above."""
     for case, (_, plain) in CASES.items():
@@ -90,6 +92,7 @@ def test_the_comparison_is_not_of_cut_off_runs():
 
 
 @pytest.mark.parametrize("strategy", [ROAIElim(k=2), ROAILUCB(k=2), IB(k=1)])
+@pytest.mark.slow
 def test_slow_rivals_end_too(strategy):
     """Given time, the slow ones end, and equal the plain rendering to the last pull."""
     rng = np.random.default_rng(5)

@@ -17,9 +17,8 @@ WIDE static int64_t ones(
 }
 
 /* Pull what the round asks for, at most `limit` rewards; return how many. */
-EXPORT int64_t adaptive_draw(int64_t n, int64_t *counts, double *totals, int64_t *quota,
-    bool *dirty, const uint64_t *starts, const uint64_t *increments, const double *rates,
-    int64_t limit)
+int64_t adaptive_draw(int64_t n, int64_t *counts, double *totals, int64_t *quota, bool *dirty,
+    const uint64_t *starts, const uint64_t *increments, const double *rates, int64_t limit)
 {
     int64_t pulls = 0;
     for (int64_t arm = 0; arm < n; arm++) {
@@ -39,7 +38,7 @@ EXPORT int64_t adaptive_draw(int64_t n, int64_t *counts, double *totals, int64_t
 
 /* Bring the intervals up to date, as the run itself would; `needed` is the log capital at which an
  * interval ends. */
-EXPORT void adaptive_refresh(int64_t n, const int64_t *counts, const double *totals, bool *dirty,
+void adaptive_refresh(int64_t n, const int64_t *counts, const double *totals, bool *dirty,
     double needed, double *low, double *high, double *means)
 {
     for (int64_t arm = 0; arm < n; arm++) {

@@ -41,7 +41,7 @@ static void heap_sort(int64_t *order, const double *keys, int64_t n)
 }
 
 /* By insertion, in O(n) if few arms have moved; from scratch, in O(n log n), if many have. */
-EXPORT void resort(int64_t *order, const double *keys, int64_t n)
+void resort(int64_t *order, const double *keys, int64_t n)
 {
     int64_t moves = MOVES * n;
     for (int64_t k = 1; k < n; k++) {
@@ -186,13 +186,13 @@ bool rival(const struct arms *arms, const struct rules *rules, double tau, doubl
     return true;
 }
 
-EXPORT bool find_rival(const struct arms *arms, const struct rules *rules, double tau, double begin,
+bool find_rival(const struct arms *arms, const struct rules *rules, double tau, double begin,
     double end, double top, double bottom, double found[2])
 {
     return rival(arms, rules, tau, begin, end, top, bottom, found, arms->work);
 }
 
-EXPORT void find_gaps(const struct arms *arms, double *gaps)
+void find_gaps(const struct arms *arms, double *gaps)
 {
     const int64_t n = arms->n, *order = arms->by_mean;
     gaps[0] = gaps[n] = INFINITY;
@@ -208,7 +208,7 @@ EXPORT void find_gaps(const struct arms *arms, double *gaps)
     }
 }
 
-EXPORT double best_block(const struct arms *arms, const struct rules *rules, const double *gaps,
+double best_block(const struct arms *arms, const struct rules *rules, const double *gaps,
     int64_t enough, int64_t block[2])
 {
     const int64_t n = arms->n, most = rules->max_members;
@@ -284,7 +284,7 @@ static bool find_windows(const struct arms *arms, const double *gaps, double lev
     return false;
 }
 
-EXPORT double best_windows(const struct arms *arms, const double *gaps, double level,
+double best_windows(const struct arms *arms, const double *gaps, double level,
     int64_t (*windows)[2], int64_t wanted)
 {
     double least = INFINITY, most = -INFINITY;
@@ -310,7 +310,7 @@ EXPORT double best_windows(const struct arms *arms, const double *gaps, double l
     return under;
 }
 
-EXPORT void beside(const struct arms *arms, int64_t at, double gap, double sides[2])
+void beside(const struct arms *arms, int64_t at, double gap, double sides[2])
 {
     double top = -INFINITY, latest = -INFINITY, bottom = INFINITY, soonest = INFINITY;
     for (int64_t k = 0; k < arms->n; k++) {

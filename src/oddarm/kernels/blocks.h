@@ -8,25 +8,6 @@
 /* The least factor by which a plan raises an arm's pulls: timid steps make endless plans. */
 #define BOLD 1.25
 
-/* What is known of n arms; `Arms` in blocks.py has the same fields, and says what they are. */
-struct arms {
-    int64_t n;
-    const double *low, *high, *means;
-    const int64_t *by_low, *by_high, *by_mean;
-    const bool *declared;
-    const double *totals;
-    const int64_t *counts;
-    const double *pulls, *single_evidence; /* the last is NULL without the evidence of pairs */
-    char *work;
-};
-
-/* The rules of the problem; `Rules` in blocks.py has the same fields. */
-struct rules {
-    double gap_factor; /* 1 + epsilon */
-    int64_t max_members, min_segment;
-    double pair_delta, caution;
-};
-
 /* Take memory for `count` numbers of 8 bytes. */
 static inline void *take(char **work, int64_t count)
 {
@@ -46,11 +27,9 @@ static inline void copy(double *target, const double *values, int64_t count)
 }
 
 /* blocks.c */
-EXPORT void resort(int64_t *order, const double *keys, int64_t n);
 int64_t further_members(const struct arms *arms, const struct rules *rules);
 bool rival(const struct arms *arms, const struct rules *rules, double tau, double begin, double end,
     double top, double bottom, double found[2], char *work);
-EXPORT void beside(const struct arms *arms, int64_t at, double gap, double sides[2]);
 
 /* pairs.c: the log capital at which bets reject a pair of neighbours; bets on all scales, and those
  * on the scale of a gap of at least this width. */

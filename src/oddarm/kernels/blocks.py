@@ -39,7 +39,7 @@ _Two, _Range = c_double * 2, c_int64 * 2
 
 
 class _Arms(Record):
-    """What the kernels read of arms; as in blocks.h."""
+    """What the kernels read of arms; as in oddarm.h."""
 
     kinds: ClassVar = layout("""
         whole n
@@ -115,7 +115,7 @@ class Arms:
 
 
 class Rules(Record):
-    """The rules of the problem; as in blocks.h.
+    """The rules of the problem; as in oddarm.h.
 
     Args:
         gap_factor: 1 + ε.

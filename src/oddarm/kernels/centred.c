@@ -29,7 +29,7 @@ static double remainder_of(double z)
 }
 
 /* log M(p) of the centred prior. */
-EXPORT double centred_capital(double s, double m, double p)
+double centred_capital(double s, double m, double p)
 {
     const double q = 1.0 - p;
     const double kappa = RHO / (4.0 * p * q);
@@ -70,7 +70,7 @@ static double whole_capital(double s, double m, double p, double base)
 }
 
 /* The log of the whole capital against 0 < p < 1 after s successes in m >= 1 pulls. */
-EXPORT double log_capital(double s, double m, double p)
+double log_capital(double s, double m, double p)
 {
     return whole_capital(s, m, p, jeffreys_base(s, m));
 }
@@ -141,13 +141,13 @@ void centred_interval(double s, double m, double level, double *low, double *hig
 }
 
 /* The same, as Python calls it: both ends in one array. */
-EXPORT void centred_ends(double s, double m, double level, double *ends)
+void centred_ends(double s, double m, double level, double *ends)
 {
     centred_interval(s, m, level, &ends[0], &ends[1]);
 }
 
 /* The ends of every arm; all of [0, 1] for an arm without pulls. */
-EXPORT void centred_intervals(
+void centred_intervals(
     const double *totals, const int64_t *counts, int64_t n, double level, double *low, double *high)
 {
     for (int64_t arm = 0; arm < n; arm++) {

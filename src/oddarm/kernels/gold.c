@@ -8,7 +8,7 @@
 
 enum { PER_PULL, AGRESTI, HOEFFDING };
 
-#define BLOCK 128          /* sweeps drawn at once; as in gold.py */
+#define BLOCK 128          /* sweeps drawn at once; as in strategies/gold/compiled.py */
 #define LANES 16           /* extremes kept side by side, for wide vectors */
 #define CHORD 16           /* pulls of an arm from one computed logarithm to the next */
 #define NEVER INT64_MAX    /* a time that does not come */
@@ -22,42 +22,6 @@ enum { PER_PULL, AGRESTI, HOEFFDING };
  * and the error of what is compared below 1e-6. The margin is 3.8e-6: no parting is missed. */
 #define UNITS 0x1p24f
 #define MARGIN 64
-
-/* What the radius of an arm is made of. */
-struct rule {
-    int64_t kind;
-    double sigma, r, level; /* for PER_PULL, sigma also for HOEFFDING */
-    double spent, parts; /* δ' = spent / (parts T²), for those that depend on T, the pulls in all */
-};
-
-/* A run, the arms, and working memory; as `_Gold` in gold.py. */
-struct gold {
-    int64_t n;
-    uint8_t *edges; /* n rows of n */
-    int64_t *stage, *score, *counts;
-    double *totals;
-    const double *means;
-    const uint64_t *starts, *increments;
-    int64_t position, pulls, stop_at;
-    double b;
-    int64_t max_members, enough;
-    struct rule rule;
-
-    uint8_t *path;  /* rows of BLOCK + 1: the 1s that an arm drew in the block up to each pull */
-    double *share;  /* the least that the radius of an arm is, as a share of `reach`; 1s at first */
-    int32_t *least; /* a lower bound of ŷ + bβ within the block, in units */
-    int32_t *most;  /* an upper bound of ŷ - bβ */
-    uint8_t *close; /* whether an edge of an arm could break within the block */
-    int64_t *order; /* the arms in play, in the order of their pulls */
-    int64_t *turn;  /* the place of each arm in `order` */
-    int64_t *hub; /* the last common neighbour found for an arm and one that it lost; 0s at first */
-    int64_t *times;         /* the pull at which a pair is parted; with memory for all pairs */
-    int32_t *ones, *others; /* the two arms of that pair */
-    int64_t *latest;        /* the last of the pairs that are parted at a pull of the block */
-    int64_t *before;        /* the pair before it that is parted at the same pull */
-    int64_t *queue;
-    uint8_t *seen;
-};
 
 /* The sweeps that are looked at together. */
 struct block {
@@ -505,7 +469,7 @@ static void take_over(struct gold *run, const struct block *block, int64_t end)
 
 /* Line 11: pull until enough arms are terminal or `stop_at` pulls have been made in all. Return
  * whether enough are. */
-EXPORT bool gold_advance(struct gold *run)
+bool gold_advance(struct gold *run)
 {
     struct block block;
     bool over = terminals(run) >= run->enough;

@@ -1,26 +1,6 @@
 /* The interval form of GOLD on simulated 0/1 rewards. */
 #include "kernels.h"
 
-/* A run, the arms, and working memory; as `_Sweeps` in gold_intervals.py. */
-struct sweeps {
-    int64_t *counts;
-    double *totals;
-    const int64_t *limits; /* a reward is 1 if its bits are below this */
-    const uint64_t *starts, *increments;
-    double *low, *high;
-    double b, sigma, r, level;
-    const int64_t *arms; /* in play, in ascending order */
-    int64_t size;
-    const int64_t *chain; /* the arms of all chains, and where in it each chain begins */
-    int64_t length;
-    const int64_t *first;
-    int64_t chains;
-    int64_t rounds, made; /* the most sweeps to make, and how many were made */
-
-    int64_t *since, *until; /* stretches of arms in play that are next to each other */
-    double *begin, *end;    /* of each chain */
-};
-
 /* Find the stretches, within which arms are pulled in wide vectors; return how many. */
 static int64_t find_stretches(const struct sweeps *run)
 {
@@ -106,7 +86,7 @@ static bool touched(const struct sweeps *run, int64_t since, int64_t until)
 
 /* Pull arms in turn and shrink their intervals until a community may have split. Return whether
  * none has: the chains hold, and every arm in play overlaps one. */
-EXPORT bool interval_sweeps(struct sweeps *run)
+bool interval_sweeps(struct sweeps *run)
 {
     const int64_t *since = run->since, *until = run->until;
     const int64_t stretches = find_stretches(run);

@@ -57,7 +57,7 @@ static struct inside largest_inside(
     return best;
 }
 
-EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
+int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, double apart, double certain, double certificate[4])
 {
     const int64_t n = arms->n, min_segment = rules->min_segment;
@@ -192,7 +192,7 @@ static double refute(const struct arms *arms, const struct rules *rules, const b
     return planned_pulls(arms, factors);
 }
 
-EXPORT double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
+double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, const double *shifts, double *factors)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;

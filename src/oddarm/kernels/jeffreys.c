@@ -109,8 +109,8 @@ void jeffreys_intersect(double s, double m, double level, double *low, double *h
 }
 
 /* Intersect the intervals of some arms so far with those of now. */
-EXPORT void jeffreys_narrow(const double *totals, const int64_t *counts, const int64_t *arms,
-    int64_t some, double level, double *low, double *high)
+void jeffreys_narrow(const double *totals, const int64_t *counts, const int64_t *arms, int64_t some,
+    double level, double *low, double *high)
 {
     for (int64_t k = 0; k < some; k++) {
         const int64_t arm = arms[k];

@@ -5,16 +5,10 @@
 #define ODDARM_KERNELS_H
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
+#include "oddarm.h"
 
 /* For loops that gain by wide vectors: compiled also for processors that have them, and chosen
  * when the library is loaded. Results are the same to the last bit. Not with clang, which may lack
@@ -46,9 +40,6 @@ static inline bool draw(uint64_t start, uint64_t increment, int64_t index, doubl
 {
     return (double)mixed(start + (uint64_t)index * increment) * 0x1p-53 < mean;
 }
-
-/* z with erfc(z) = x, for 0 < x <= 1 (numerics.c). */
-EXPORT double erfcinv(double x);
 
 /* The ends for s successes in m >= 1 pulls, at log(1/alpha) = level: intersected with what `low`
  * and `high` were, unless that is empty (jeffreys.c), or as of now alone (centred.c). */

@@ -65,6 +65,9 @@ def _load() -> ctypes.CDLL:
 
 _LIBRARY = _load()
 
+SIGNATURES: dict[str, tuple[str, str | None]] = {}
+"""What Python says of each function of the library: what it takes and what it gives."""
+
 
 def function(name: str, takes: str, gives: str | None = None) -> Callable[..., Any]:
     """Return a function of the library.
@@ -74,6 +77,7 @@ def function(name: str, takes: str, gives: str | None = None) -> Callable[..., A
         takes: The kinds of its arguments, one word each.
         gives: The kind of the number that it returns; None if it returns nothing.
     """
+    SIGNATURES[name] = takes, gives
     found = _LIBRARY[name]
     kinds = [KINDS[kind] for kind in takes.split()]
     found.argtypes = [c_void_p if isinstance(kind, _Array) else kind for kind in kinds]

@@ -159,7 +159,7 @@ static struct sides divide(const struct arms *known, int64_t at)
     return sides;
 }
 
-EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta)
+double certain_gap(const struct arms *known, int64_t at, double estimate, double delta)
 {
     const int64_t n = known->n;
     const struct sides sides = divide(known, at);

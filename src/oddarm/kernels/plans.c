@@ -10,16 +10,6 @@
 /* How far inside a gap, in parts of its length, an arm must lie to fill it. */
 #define INSET 0.01
 
-/* What is to be certain; `Target` in plans.py has the same fields. */
-struct target {
-    const int64_t *cuts;
-    int64_t cut_count, first, last;
-    double gap;
-    const int64_t (*windows)[2];
-    int64_t window_count;
-    double level;
-};
-
 /* To what factor an arm's pulls must grow for its interval to fit into [low, high]. It is planned
  * to grow to `factor` already; the interval reaches `down` below the mean now and `up` above. */
 static double factor_to_fit(
@@ -291,8 +281,8 @@ static bool rival_of(const struct arms *now, const struct rules *rules, const st
     return rival(now, rules, *tau, begin, end, sides[0], sides[1], found, work);
 }
 
-EXPORT double plan_target(const struct arms *arms, const struct rules *rules,
-    const struct target *target, double *factors, double budget)
+double plan_target(const struct arms *arms, const struct rules *rules, const struct target *target,
+    double *factors, double budget)
 {
     const int64_t n = arms->n;
     char *work = arms->work;

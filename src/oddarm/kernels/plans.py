@@ -16,7 +16,7 @@ __all__ = ["Target", "plan_target"]
 
 
 class Target(Record):
-    """What a plan is to make certain; as in plans.c.
+    """What a plan is to make certain; as `struct target` of oddarm.h.
 
     Args:
         cuts: Places in by_mean.

@@ -45,14 +45,14 @@ static void pool_interval(
 }
 
 /* The same, as Python calls it: both ends in one array. */
-EXPORT void pool_ends(double s, double m, double size, double level, double prior, double *ends)
+void pool_ends(double s, double m, double size, double level, double prior, double *ends)
 {
     pool_interval(s, m, size, level, prior, &ends[0], &ends[1]);
 }
 
 /* The ends of every arm. */
-EXPORT void pool_intervals(const double *totals, const int64_t *counts, const int64_t *pools,
-    int64_t n, double level, double prior, double *low, double *high)
+void pool_intervals(const double *totals, const int64_t *counts, const int64_t *pools, int64_t n,
+    double level, double prior, double *low, double *high)
 {
     for (int64_t arm = 0; arm < n; arm++)
         pool_interval(totals[arm], (double)counts[arm], (double)pools[arm], level, prior, &low[arm],

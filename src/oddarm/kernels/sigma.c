@@ -7,22 +7,6 @@ enum { HOEFFDING, AGRESTI, PROVED };
 #define ANEW 1000
 #define PI_SQUARED 9.869604401089358
 
-/* A run, the arms, and working memory; as `_Visits` in sigma.py. */
-struct visits {
-    int64_t n, kind, position, pulls, stop_at;
-    double k, delta, span, root, level, weight;
-    bool weighted, over;
-    int64_t *counts;
-    double *totals, *low, *high;
-    bool *overlap;
-    double *quota; /* NULL without weights */
-    const double *means;
-    const uint64_t *starts, *increments;
-
-    double *y, *m; /* mean and pulls of each arm */
-    double *p, *part, *radius;
-};
-
 /* Sums over arms: of y, y^2, 1/m, and of r and r^2 of the proved intervals. */
 struct sums {
     double first, second, inverse, near, far;
@@ -91,7 +75,7 @@ static bool meet(const struct visits *run, int64_t arm, double unit, double thet
 }
 
 /* Pull until the run is over or `stop_at` pulls have been made in all. */
-EXPORT void sigma_advance(struct visits *run)
+void sigma_advance(struct visits *run)
 {
     const int64_t n = run->n, kind = run->kind;
     double *const y = run->y, *const m = run->m, *const radius = run->radius;

@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 /* Pull each of some arms once. */
-EXPORT void sweep_pull(const int64_t *arms, int64_t size, int64_t *counts, double *totals,
+void sweep_pull(const int64_t *arms, int64_t size, int64_t *counts, double *totals,
     const double *means, const uint64_t *starts, const uint64_t *increments)
 {
     for (int64_t x = 0; x < size; x++) {

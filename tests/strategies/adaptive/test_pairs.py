@@ -111,6 +111,7 @@ def test_a_bet_against_a_mean_grows_with_its_distance():
 
 
 @pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.slow
 def test_true_means_are_seldom_rejected(n):
     """The capital against the true means, at any time, exceeds 1/δ in at most δ of all runs."""
     rng = np.random.default_rng(4)

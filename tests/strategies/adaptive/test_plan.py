@@ -491,6 +491,7 @@ class SlowPlanner:
         return (whole, price, True) if price < total else (part, cost, False)
 
 
+@pytest.mark.slow
 def test_rounds_are_those_of_a_planner_that_looks_at_tables():
     """Factors, cost, aim and shares equal those of a planner with tables of all costs."""
     seen = {True: 0, False: 0}

@@ -13,6 +13,7 @@ import oddarm
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies.adaptive import AdaptiveRun
+from oddarm.strategies.adaptive.constants import MANY_ARMS
 from reproduction.shared import shared_sets
 
 MEANS = [0.20, 0.22, 0.25, 0.27, 0.30, 0.32, 0.35, 0.37, 0.40, 0.90]
@@ -69,6 +70,7 @@ def test_a_large_ask_is_planned_at_once(monkeypatch):
 
 @pytest.mark.parametrize("outliers", [5, 4, 2, 1])
 @pytest.mark.parametrize("kind", ["upper", "lower", "intermediate", "mixed"])
+@pytest.mark.slow
 def test_outliers_rank_first(kind, outliers):
     """As many as may be, fewer, or one: wherever they lie, they rank first."""
     if kind == "mixed" and outliers == 1:
@@ -150,12 +152,14 @@ def test_arms_that_never_vary_are_confirmed():
     assert (result.verdict, result.outliers) == ("confirmed", [9])
 
 
-def test_two_thousand_arms():
-    """Three outliers of two thousand arms rank first."""
-    means = [*np.linspace(0.1, 0.4, 1997), 0.9, 0.95, 0.97]
+@pytest.mark.slow
+def test_many_arms():
+    """Three outliers rank first where arms are so many that large asks are planned at once."""
+    means = [*np.linspace(0.1, 0.4, 597), 0.9, 0.95, 0.97]
+    assert len(means) > MANY_ARMS
     result = oddarm.simulate(means, "adaptive", max_outliers=3)
     assert result.verdict == "ranked"
-    assert first(result, 3) == {1997, 1998, 1999}
+    assert first(result, 3) == {597, 598, 599}
 
 
 @pytest.mark.parametrize("rewards", [Bounded(minimum=0, maximum=1), SubGaussian(scale=0.2)])
@@ -252,6 +256,7 @@ def test_the_intervals_shown_are_those_that_decided():
 
 @pytest.mark.parametrize("until", ["ranked", "found", "confirmed"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_compiled_simulation_gives_the_same_answers(seed, until):
     """simulate() and ask(1)/tell on the same rewards agree in every number."""
     instance = oddarm.datasets.synthetic("upper", 20, 5.0, outliers=seed % 2 + 1, seed=seed)
@@ -326,6 +331,7 @@ def test_saved_in_the_middle_of_a_round():
     assert other.verdict == "ranked"
 
 
+@pytest.mark.slow
 def test_batches_with_late_rewards_cost_little_more():
     """With 200 asked at once, told late and out of order, it is right at 1.3 times the pulls."""
     ratios = []
@@ -363,6 +369,7 @@ def test_rewards_that_were_not_asked_for_count():
     assert (search.verdict, search.declared()) == ("confirmed", [9])
 
 
+@pytest.mark.slow
 def test_a_short_form_of_the_verification():
     """Every error rate holds, and every cost is printed beside what was aimed at."""
     with ThreadPoolExecutor(1) as pool:
@@ -401,6 +408,7 @@ def members(problem):
     return {arm for g in oddarm.outlier_groups(means, 2.5, mixed=True) for arm in g.members}
 
 
+@pytest.mark.slow
 def test_real_pools_are_right_exactly(shared_data):
     """Replayed without replacement, every set is confirmed rightly, or said to have none."""
     answers = []
@@ -415,6 +423,7 @@ def test_real_pools_are_right_exactly(shared_data):
     assert answers.count("confirmed") == 11
 
 
+@pytest.mark.slow
 def test_real_rates_rank_the_group_first(shared_data):
     """Replayed with replacement, the members of the groups rank first."""
     ended = 0

@@ -46,6 +46,7 @@ def sequential(table, **options):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.slow
 def test_equals_the_literal_algorithm(seed, shape):
     """Pull order, T, every S and the ranking equal those of Algorithm 1, pull by pull."""
     rng = np.random.default_rng(seed)
@@ -73,6 +74,7 @@ def test_equals_the_literal_algorithm(seed, shape):
     assert result.ranking == expected[3]
 
 
+@pytest.mark.slow
 def test_most_literal_comparisons_run_to_the_end():
     """The comparison above is not one of cut-off runs: four in five end by themselves."""
     ended = 0
@@ -90,6 +92,7 @@ def test_most_literal_comparisons_run_to_the_end():
 @pytest.mark.parametrize("rewards", ["bernoulli", (0, 1)])
 @pytest.mark.parametrize("bound", ["anytime", "paper"])
 @pytest.mark.parametrize("n", [11, 20, 50])
+@pytest.mark.slow
 def test_compiled_simulation_gives_the_same_answers(n, bound, rewards):
     """simulate() and ask(1)/tell on the same seed agree in every number."""
     instance = oddarm.datasets.synthetic("upper", n, 5.0, seed=n)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["advance", "fits"]
 
 PER_PULL, AGRESTI, HOEFFDING = 0, 1, 2
-"""Kinds of radii; as in gold.c."""
+"""Kinds of radii; as `struct gold` of oddarm.h."""
 BLOCK = 128
-"""Sweeps drawn at once; as in gold.c."""
+"""Sweeps drawn at once; as `struct gold` of oddarm.h."""
 
 
 class _Gold(Record):
-    """What the kernel works on; as in gold.c."""
+    """What the kernel works on; as `struct gold` of oddarm.h."""
 
     kinds: ClassVar = layout("""
         whole n

@@ -26,7 +26,7 @@ __all__ = ["Chains", "advance", "chains_of", "fits"]
 
 
 class _Sweeps(Record):
-    """What the kernel works on; as in gold_intervals.c."""
+    """What the kernel works on; as `struct sweeps` of oddarm.h."""
 
     kinds: ClassVar = layout("""
         wholes counts

@@ -27,7 +27,7 @@ HOEFFDING, AGRESTI, PROVED = 0, 1, 2
 
 
 class _Visits(Record):
-    """What the kernel works on; as in sigma.c."""
+    """What the kernel works on; as `struct visits` of oddarm.h."""
 
     kinds: ClassVar = layout("""
         whole n kind position pulls stop_at
