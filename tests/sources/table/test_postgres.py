@@ -127,7 +127,7 @@ def test_search(server):
         ({"arm": "hosts"}, "has no column 'hosts': name the arm by one of 'id', 'host', 'score'"),
         (
             {"reward": "scores"},
-            "'scores' is neither a column .*\"scores\" does not exist",
+            "reward == 'scores' is neither a column .*\"scores\" does not exist",
         ),
         ({"reward": "host"}, 'is of type text, must be numbers .* as in reward="score::float8"'),
         ({"reward": "score / (id - 9)"}, r"cannot be read \(division by zero\)"),

@@ -218,14 +218,14 @@ def test_rewards_are_inferred():
         ({"arm": "hosts"}, "the data frame has no column 'hosts': .* 'id', 'host', 'score'"),
         (
             {"reward": "scores"},
-            "== 'scores' is neither a column .* nor an SQL .* 'score', 'slow'",
+            "reward == 'scores' is neither a column .* nor an SQL .* 'score', 'slow'",
         ),
         ({"reward": "score >"}, "nor an SQL expression .*syntax error"),
         ({"reward": "host"}, "is of type text such as '.', must be numbers .* a condition in SQL"),
         ({"reward": "[score]"}, r"is of type double\[\], must be numbers"),
         (
             {"where": "id <"},
-            "== 'id <' is not an SQL condition on the data frame .*syntax error",
+            "where == 'id <' is not an SQL condition on the data frame .*syntax error",
         ),
         ({"where": "day = 1"}, "is not an SQL condition .* write one on 'id', 'host'"),
         ({"where": "id < 0"}, "the data frame has no rows to sample where id < 0"),
