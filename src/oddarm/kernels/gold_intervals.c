@@ -1,7 +1,7 @@
 /* The interval form of GOLD on simulated 0/1 rewards. */
 #include "kernels.h"
 
-/* A run, the arms, and working memory; as `_Sweeps` in gold_intervals.py. */
+/* A run, the arms, and working memory; as `_Sweeps` in strategies/gold/compiled_intervals.py. */
 struct sweeps {
     int64_t *counts;
     double *totals;
@@ -24,14 +24,14 @@ struct sweeps {
 /* Find the stretches, within which arms are pulled in wide vectors; return how many. */
 static int64_t find_stretches(const struct sweeps *run)
 {
-    int64_t found = 0;
+    int64_t count = 0;
     for (int64_t x = 0; x < run->size; x++) {
         const int64_t i = run->arms[x];
-        if (!found || run->until[found - 1] != i)
-            run->since[found++] = i;
-        run->until[found - 1] = i + 1;
+        if (!count || run->until[count - 1] != i)
+            run->since[count++] = i;
+        run->until[count - 1] = i + 1;
     }
-    return found;
+    return count;
 }
 
 /* Pull each arm of a stretch for the m-th time, and shrink its interval; none becomes empty. */

@@ -7,7 +7,7 @@ enum { HOEFFDING, AGRESTI, PROVED };
 #define ANEW 1000
 #define PI_SQUARED 9.869604401089358
 
-/* A run, the arms, and working memory; as `_Visits` in sigma.py. */
+/* A run, the arms, and working memory; as `_Visits` in strategies/sigma/compiled.py. */
 struct visits {
     int64_t n, kind, position, pulls, stop_at;
     double k, delta, span, root, level, weight;
