@@ -123,7 +123,7 @@ TWO = Reals(2, 0, 1, plain=True)
         (Real(), "1", "x == '1', must be a number"),
         (Nothing(), 0, "x == 0, must be null"),
         (Arms(3), [0, 3], "entry 1 of x == 3, must be a number from 0 to 2"),
-        (Arms(3), [1, 1], "without an arm that is there twice"),
+        (Arms(3), [1, 1], "must be a list without repeated arms"),
         (Arms(3), [True], "an entry of x == True, must be a whole number"),
         (TWO, [0.5], "x == a list of 1 entries, must be a list of 2 entries"),
         (TWO, {"0": 1}, "x == an object of 1 names, must be a list"),
@@ -186,7 +186,7 @@ def test_names_of_arms_are_of_few_tuples(name):
     if name == "deep":
         for _ in range(200):
             name = [name]
-        with pytest.raises(StateError, match="names of at most 50 tuples in each other"):
+        with pytest.raises(StateError, match="names with tuples nested at most 50 deep"):
             Search.from_dict({**state, "arms": ["a", "b", name]})
         return
     assert Search.from_dict({**state, "arms": ["a", "b", name]}).names[2] == (("a",) * 2,) * 2
@@ -258,7 +258,7 @@ def test_sums_of_draws_that_no_rewards_have(row):
     [
         ("adaptive", {"low": 1.0}, "ends crossed"),
         ("adaptive", {"stages": 2}, "numbered without gaps"),
-        ("adaptive", {"stages": 1}, "declared arms have the pulls after which"),
+        ("adaptive", {"stages": 1}, "declared arm has the pulls after which"),
         ("adaptive", {"verdicts": 1}, "no more is judged than declared"),
         ("adaptive", {"verdict": "confirmed"}, "verdict fits"),
         ("adaptive", {"share": 13}, "run.share == 13, must be a whole number from 0 to 12"),
@@ -273,7 +273,7 @@ def test_sums_of_draws_that_no_rewards_have(row):
         ("wrr", {"position": -2}, "from -1 to 7"),
         ("ib", {"taken": [0, 1, 2, 3, 4, 5, 6, 7]}, "has an arm left"),
         ("maxgap", {"split": 0.5}, "has not found the split"),
-        ("nrr", {"latest": [1, 1]}, "there twice"),
+        ("nrr", {"latest": [1, 1]}, "repeated arms"),
     ],
 )
 def test_rules_between_fields(strategy, changes, words):

@@ -1,4 +1,4 @@
-"""Checks of arguments that several rooms share."""
+"""Checks of arguments that several modules share."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def real_number(
 ) -> float:
     """Return `value` as a float, or raise ParameterError, which says the rule.
 
-    Fractions, decimals and numpy's numbers are numbers; strings and bools are not. What is too
-    large for a float does not fit.
+    Fractions, decimals and numpy's numbers are numbers; strings and bools are not. A number that
+    is too large for a float is refused.
     """
     try:
         complex_ = isinstance(value, Complex) and not isinstance(value, Real)
@@ -65,7 +65,7 @@ def error_probability(name: str, value: Any) -> float:
 
 
 def _shown(value: Any) -> str:
-    """Return what a person wrote, as far as that is of any use."""
+    """Return a value as text, shortened if it is long."""
     try:
         text = repr(value)
     except ValueError:  # a whole number of thousands of digits

@@ -96,7 +96,7 @@ class SearchOptions(ProblemOptions, total=False):
         int | None,
         Option(None, "A budget; the search is done after that many rewards.", least=1),
     ]
-    seed: Annotated[int, Option(0, "For strategies that draw lots.", least=0)]
+    seed: Annotated[int, Option(0, "For strategies that choose at random.", least=0)]
 
 
 OPTIONS: dict[str, Option] = {
@@ -115,10 +115,10 @@ def check_names(
     Args:
         function: The function, which names its own parameters too.
         given: The keywords that none of its own parameters took.
-        known: The options that it takes besides.
+        known: The options that it also takes.
 
     Raises:
-        ParameterError: One is unknown; the error names the nearest right one.
+        ParameterError: A keyword is unknown; the error names the most similar option.
 
     Example:
         >>> def find(arms, **options): ...
@@ -130,8 +130,8 @@ def check_names(
         if name in known.__annotations__:
             continue
         own = signature(function).parameters.values()
-        right = [one.name for one in own if one.kind is not one.VAR_KEYWORD]
-        right += known.__annotations__
-        like = difflib.get_close_matches(name, right, n=1)
-        remedy = f"did you mean {like[0]}?" if like else f"it takes {', '.join(right)}."
+        taken = [parameter.name for parameter in own if parameter.kind is not parameter.VAR_KEYWORD]
+        taken += known.__annotations__
+        similar = difflib.get_close_matches(name, taken, n=1)
+        remedy = f"did you mean {similar[0]}?" if similar else f"it takes {', '.join(taken)}."
         raise ParameterError(f"{function.__name__} has no option {name!r}: {remedy}")

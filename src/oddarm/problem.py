@@ -40,7 +40,7 @@ def exact(value: object, name: str = "value") -> Fraction:
         name: What it is, for the error message.
 
     Raises:
-        ParameterError: It is not a number, or too large or too long to reckon with.
+        ParameterError: It is not a number, is too large, or has too many decimals.
 
     Example:
         >>> exact(0.9)
@@ -52,7 +52,7 @@ def exact(value: object, name: str = "value") -> Fraction:
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal):
-        if int(value.as_tuple().exponent) < -DIGITS:  # 10 to such a power would take for ever
+        if int(value.as_tuple().exponent) < -DIGITS:  # 10 to such a power takes forever
             raise ParameterError(f"{name} == {value}, must have at most {DIGITS} decimals.")
         return Fraction(value)
     return Fraction(repr(nearest))
@@ -117,8 +117,8 @@ class Problem:
                 f"rho == {self.rho!r} and max_outliers == {self.max_outliers!r}: "
                 "they say the same thing, pass only one of them."
             )
-        most = whole_number("max_outliers", self.max_outliers, least=1)
-        object.__setattr__(self, "max_outliers", most)
+        count = whole_number("max_outliers", self.max_outliers, least=1)
+        object.__setattr__(self, "max_outliers", count)
 
     def _check_rho(self) -> None:
         """Set the default, or raise ParameterError."""
@@ -188,7 +188,7 @@ class Problem:
         return f"rho == {self.rho}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as JSON values; a rho that is no float is kept as a fraction."""
+        """Return the parameters as JSON values; a rho that is not a float becomes a fraction."""
         return {
             "epsilon": self.epsilon,
             "rho": self.rho if self.rho is None or isinstance(self.rho, float) else str(self.rho),
@@ -217,13 +217,13 @@ class Problem:
 
 
 class _Share(Real):
-    """A number, or a fraction as text; one of few digits, as reading others takes for ever."""
+    """A number, or a fraction as text, with few digits: others take forever to read."""
 
     def decode(self, value: Any, name: str) -> Any:
         """Return a float or a fraction."""
         if type(value) is not str:
             return super().decode(value, name)
-        found = re.fullmatch(r"([0-9]{1,99})/([0-9]{1,99})|[0-9]{0,99}\.[0-9]{1,99}", value)
-        if not found or (found[2] and not int(found[2])):
+        match = re.fullmatch(r"([0-9]{1,99})/([0-9]{1,99})|[0-9]{0,99}\.[0-9]{1,99}", value)
+        if not match or (match[2] and not int(match[2])):
             raise damaged(name, value, "a number or a fraction")
         return Fraction(value)

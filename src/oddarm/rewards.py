@@ -17,11 +17,11 @@ from oddarm.errors import ParameterError, RewardError
 __all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
 
 LARGEST = 1e100
-"""The largest absolute value of a reward: sums of squares of very many are still floats."""
+"""The largest absolute value of a reward: the sum of very many squares still fits a float."""
 SMALLEST = 1e-100
-"""The least width of a range, or scale: its square is still a float."""
+"""The least width of a range, or scale: its square is still a positive float."""
 NARROWEST = 1e-9
-"""The least width of a range as a share of its larger end: beyond that floats lack digits."""
+"""The least width of a range as a share of its larger end: below that floats lack digits."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ class Rewards:
         return (self.high - self.low) / 2
 
     def allows(self, reward: float) -> bool:
-        """Return whether one number may be a reward; quicker than `check`, and says no more."""
+        """Return whether one number may be a reward; `check` is slower and says what is wrong."""
         return -LARGEST <= reward <= LARGEST and self.low <= reward <= self.high
 
     def allow(self, rewards: Sequence[float]) -> bool:
-        """Return whether some numbers may be rewards; if that is not plain, `check` says more."""
+        """Return whether all numbers may be rewards; if not, `check` says which may not."""
         return all(map(self.allows, rewards))
 
     def check(self, rewards: ArrayLike) -> Floats:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         if type(rewards) in (int, float) and self.allows(rewards):  # type: ignore[arg-type]
-            return np.array([rewards], dtype=np.float64)  # one number, as nearly always: quicker
+            return np.array([rewards], dtype=np.float64)  # the usual case, made fast
         try:
             if rewards is None or np.iscomplexobj(rewards):
                 raise TypeError
@@ -87,17 +87,17 @@ class Rewards:
         if bad.any():
             raise RewardError(
                 f"reward {values[bad][0]}{_position(bad)}, must be finite, and at most {LARGEST:g} "
-                "in size: leave the pull untold, or set it to a number."
+                "in size: do not tell this pull, or tell a number for it."
             )
         self._check_range(values)
         return values
 
     def _fit(self, values: Floats) -> bool:
-        """Return whether all may be rewards; if not, what follows says which may not."""
+        """Return whether all values may be rewards; if not, `check` looks for the first bad one."""
         if not len(values):
             return True
-        least, most = float(values.min()), float(values.max())  # nan if there is one
-        return max(self.low, -LARGEST) <= least and most <= min(self.high, LARGEST)
+        least, greatest = float(values.min()), float(values.max())  # nan if one value is nan
+        return max(self.low, -LARGEST) <= least and greatest <= min(self.high, LARGEST)
 
     def _check_range(self, values: Floats) -> None:
         bad = (values < self.low) | (values > self.high)

@@ -40,7 +40,7 @@ FORMAT_VERSION = 1
 MOST_ARMS = 10**8
 """More arms do not fit the memory of one machine."""
 DEEPEST = 50
-"""How many tuples in each other the name of an arm may be."""
+"""How deep tuples may be nested in the name of an arm."""
 
 
 class Search:
@@ -61,10 +61,10 @@ class Search:
             "found", when one group is confirmed or none can be; or "confirmed", when every set
             of arms that may be a group is confirmed or refuted.
         max_pulls: A budget; the search is done after that many rewards.
-        seed: For strategies that draw lots.
+        seed: For strategies that choose at random.
 
     Attributes:
-        fingerprint: What tells the source of the rewards from others, if it is known: set by
+        fingerprint: What identifies the source of the rewards, if it is known: set by
             `find`, saved with the search, and compared by `resume`.
         supposes: What the stated δ supposes of the rewards beyond their model, in sentences that
             every result repeats. Studies say here which pulls were drawn again or given up.
@@ -160,7 +160,7 @@ class Search:
 
     @property
     def errors(self) -> dict[Any, str]:
-        """The arms set aside, and why."""
+        """The arms that have failed, and why."""
         return {self.names[i]: reason for i, reason in self.core.failed.items()}
 
     def ask(self, limit: int | None = None) -> list[Any]:
@@ -197,8 +197,8 @@ class Search:
         """Say that pulls were asked for and will not be told: the next asks return them first.
 
         A search that is given back all that it was not told, saved and loaded makes exactly the
-        pulls of a search that never stopped. Pulls of arms that were set aside are dropped, and so
-        are all once the search is done.
+        pulls of a search that never stopped. Pulls of arms that have failed are dropped. Once the
+        search is done, all are dropped.
 
         Args:
             arms: Their names, in the order in which they were asked for.
@@ -228,8 +228,8 @@ class Search:
         those of each arm in the order in which you asked for them, as `oddarm.find` and studies
         do, and tell what a time-out counts as.
 
-        A batch with one bad reward is refused whole. What is told after the search is done is
-        counted and changes no decision. What is told of an arm that was set aside is ignored.
+        A batch with one bad reward is refused whole. Rewards told after the search is done are
+        counted and change no decision. Rewards of an arm that has failed are ignored.
 
         Raises:
             UnknownArmError: The search has no such arm.
@@ -307,23 +307,23 @@ class Search:
 
     def _outcome(self) -> Outcome:
         """Return what the run knows, with the arms that have failed."""
-        found = self.run.outcome()
+        outcome = self.run.outcome()
         live = self.core.live
         if live is None:
-            return found
+            return outcome
         low, high = self.run.bound.interval(self.tally)
-        low[live], high[live] = found.low, found.high
+        low[live], high[live] = outcome.low, outcome.high
         scores = np.full(self.n, np.nan)
-        scores[live] = found.scores
-        statuses = dict(zip(live.tolist(), found.statuses, strict=True))
+        scores[live] = outcome.scores
+        statuses = dict(zip(live.tolist(), outcome.statuses, strict=True))
         return Outcome(
-            order=self.core.ranked(found.order),
-            declared=self.core.indices(found.declared),
+            order=self.core.ranked(outcome.order),
+            declared=self.core.indices(outcome.declared),
             scores=scores,
             statuses=[statuses.get(i, "failed") for i in range(self.n)],
             certificates=[
-                replace(one, members=tuple(self.core.indices(one.members)))
-                for one in found.certificates
+                replace(certificate, members=tuple(self.core.indices(certificate.members)))
+                for certificate in outcome.certificates
             ],
             low=low,
             high=high,
@@ -375,7 +375,7 @@ class Search:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any], *, strategy: Strategy | None = None) -> Search:
-        """Return a search that continues from `state`, identically.
+        """Return a search that continues from `state` exactly as the saved one would.
 
         Args:
             state: What `to_dict` returned.
@@ -396,7 +396,7 @@ class Search:
         except StateError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # A parameter that is out of range; or a strategy of the caller's that checks nothing.
+            # A parameter is out of range, or a strategy of the caller checks nothing.
             text = str(error) if isinstance(error, OddarmError) else repr(error)
             raise StateError(f"the saved state is damaged: {text}") from error
 
@@ -432,8 +432,8 @@ class Search:
     def save(self, path: str | Path, in_flight: Iterable[Hashable] = ()) -> None:
         """Write the state to a JSON file, which only its owner may read.
 
-        A search that was saved there before is replaced at once, when all is written and safe on
-        the disk.
+        It replaces a search that was saved there before, in one step, once all is safe on the
+        disk.
 
         Args:
             path: The file.
@@ -490,18 +490,18 @@ class Search:
                 )
             return index
         try:
-            found: int = self._index[arm]
+            position: int = self._index[arm]
         except (KeyError, TypeError):
             raise UnknownArmError(
                 f"arm {arm!r} is not one of the {self.n} arms of this search, "
                 f"such as {self.names[0]!r}: tell the arm as ask returned it."
             ) from None
-        return found
+        return position
 
 
 def _names(arms: Any) -> Sequence[Any]:
     if hasattr(arms, "__index__"):
-        return range(whole_number("arms", arms, 3, MOST_ARMS))  # one may stand apart from two
+        return range(whole_number("arms", arms, 3, MOST_ARMS))  # an outlier and two others
     if isinstance(arms, str | bytes):
         raise ParameterError(f"arms == {arms!r}, must be a sequence of names or a number of arms.")
     try:
@@ -522,12 +522,12 @@ def _names(arms: Any) -> Sequence[Any]:
         if known:
             raise ParameterError(f"arm {name!r} is named twice, names must be distinct.")
     if len(names) < 3:
-        raise ParameterError(f"{len(names)} arms, must be >= 3: one may stand apart from two.")
+        raise ParameterError(f"{len(names)} arms, must be >= 3: an outlier and two others.")
     return names
 
 
 def _check_replaceable(path: Path) -> None:
-    """Raise StateError if a file holds something else, which saving a search would destroy."""
+    """Raise StateError if a file is not a saved search: saving would destroy it."""
     if not path.exists():
         return
     saved = path.is_file()
@@ -547,7 +547,7 @@ _HEAD = f'{{"format": "{FORMAT}"'.encode()
 
 
 def _checked_arms(state: dict[str, Any]) -> Any:
-    """Return the number of arms or their names: as many as the tally has, before any is made."""
+    """Return the number of arms or their names, after a check that the tally has as many."""
     arms, tally = state.get("arms"), mapping(state.get("tally"), "tally")
     if type(arms) is not int and type(arms) is not list:
         raise damaged("arms", arms, "the names of the arms or their number")
@@ -558,9 +558,9 @@ def _checked_arms(state: dict[str, Any]) -> Any:
 
 
 def _tuple(name: Any, deep: int) -> Any:
-    """JSON has lists where Python had tuples; a name that is a list was a tuple."""
+    """Return a name with its lists as tuples again: JSON writes tuples as lists."""
     if not isinstance(name, list):
         return name
     if not deep:
-        raise damaged("arms", name, f"names of at most {DEEPEST} tuples in each other")
+        raise damaged("arms", name, f"names with tuples nested at most {DEEPEST} deep")
     return tuple([_tuple(part, deep - 1) for part in name])

@@ -35,7 +35,7 @@ class SearchCore:
     Attributes:
         tally: The rewards of all arms.
         ledger: Which pulls may still be asked for.
-        failed: The arms set aside, and why.
+        failed: The arms that have failed, and why.
         live: The indices of the other arms; None if no arm has failed.
         run: The run of the strategy.
     """
@@ -70,14 +70,14 @@ class SearchCore:
 
     def _ask(self, limit: int | None, ask: Callable[[int | None], Any]) -> Any:
         """Return what was given back, else what the run asks for, as far as the ledger allows."""
-        most = None if limit is None else min(whole_number("limit", limit, 1), MOST_ASKED)
+        at_most = None if limit is None else min(whole_number("limit", limit, 1), MOST_ASKED)
         ledger = self.ledger
         if self.run.verdict != "running" or ledger.room == 0:
             return []
         if ledger.given_back:
-            return ledger.admit(ledger.take_back(most))
+            return ledger.admit(ledger.take_back(at_most))
         unspent = ledger.unspent
-        arms = ask(most if most is None or unspent is None else min(most, unspent))
+        arms = ask(at_most if at_most is None or unspent is None else min(at_most, unspent))
         return ledger.admit(arms if self.live is None else self.live[np.asarray(arms, np.intp)])
 
     def tell(self, arm: int, rewards: Floats) -> None:
@@ -99,8 +99,8 @@ class SearchCore:
         The run decides once, after the last reward.
         """
         if self.live is not None:
-            known = np.isin(arms, self.live)
-            arms, rewards = arms[known], rewards[known]
+            alive = np.isin(arms, self.live)
+            arms, rewards = arms[alive], rewards[alive]
         if len(arms) == 0:
             return
         decided = self.done
@@ -159,7 +159,7 @@ class SearchCore:
         """Take over what `to_dict` returned.
 
         Raises:
-            StateError: The state is damaged; the search is of no use then.
+            StateError: The state is damaged; do not use the search then.
         """
         n = len(self.tally.counts)
         self.tally.restore(state.get("tally"))
@@ -202,7 +202,7 @@ class SearchCore:
 
 
 class _Failed(Kind):
-    """Arms set aside, by index, and why; saved as a list of pairs."""
+    """Arms that have failed, by index, and why; saved as a list of pairs."""
 
     def __init__(self, n: int) -> None:
         self.n = n

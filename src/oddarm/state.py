@@ -1,8 +1,8 @@
 """What a saved state may hold: the one place where values become JSON, come back, and are checked.
 
-What is saved declares its attributes as *fields*, each by a `Kind` that says what it may be. What
-is loaded has been checked by these: the code beyond, compiled or not, trusts it. A value that
-breaks its rule is a `StateError` that names the field, quotes the value and says the rule.
+An object that is saved declares its attributes as *fields*. Each field has a `Kind` that says which
+values it may have. Loading checks every value by its kind; all other code, compiled or not, trusts
+them. A value that breaks its rule raises a `StateError` with the field, the value and the rule.
 
 Example:
     >>> from oddarm.state import Whole
@@ -54,16 +54,16 @@ __all__ = [
 ]
 
 MOST = 2**60
-"""The largest whole number of a state: a few of them together fit 64 bits."""
+"""The largest whole number of a state: the sum of a few fits 64 bits."""
 EXACT = 2**53 - 1
 """The most pulls: up to here floats count exactly."""
 FINITE = sys.float_info.max
-"""The largest number that is not infinite."""
+"""The largest finite float."""
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Kind(ABC):
-    """What one field may be, and how it is written as JSON."""
+    """Which values a field may have, and how they are written as JSON."""
 
     @abstractmethod
     def encode(self, value: Any) -> Any:
@@ -102,7 +102,7 @@ class Flag(_Plain):
 
 
 class Word(_Plain):
-    """One of some words; any text if none are given."""
+    """One of the given words; any text if no word is given."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -170,7 +170,7 @@ class Arms(_Plain):
 
     Args:
         n: How many arms there are.
-        distinct: Whether none may be there twice.
+        distinct: Whether an arm may occur only once.
     """
 
     def __init__(self, n: int, *, distinct: bool = True) -> None:
@@ -180,7 +180,7 @@ class Arms(_Plain):
         """Return a list of positions."""
         arms = _array(value, name, (None,), {int}, 0, self.n - 1).tolist()
         if self.distinct and len(set(arms)) < len(arms):
-            raise damaged(name, value, "without an arm that is there twice")
+            raise damaged(name, value, "a list without repeated arms")
         return arms  # type: ignore[no-any-return]
 
 
@@ -216,7 +216,7 @@ class _Array(Kind):
         return data if self.plain else {"array": value.dtype.str, "data": data}
 
     def decode(self, value: Any, name: str) -> NDArray[Any]:
-        """Return an array that compiled code may have: of its own, in one piece."""
+        """Return a contiguous array of its own type, as compiled code needs it."""
         if not self.plain:
             code = np.dtype(self.dtype).str
             parts = mapping(value, name)
@@ -256,7 +256,7 @@ class Wholes(_Array):
 
 
 class Reals(_Array):
-    """An array of numbers; infinite ones only if the range has them, nan only if `nan`."""
+    """An array of numbers; infinite ones only if the range includes them, nan only if `nan`."""
 
     dtype: ClassVar[Any] = np.float64
     types: ClassVar[set[type]] = {int, float, str}
@@ -280,7 +280,7 @@ class Reals(_Array):
 
 
 class Part(Kind):
-    """An object of the owner's that stays the same, with fields of its own."""
+    """An object with fields of its own; loading sets them and keeps the object."""
 
     def __init__(self, owner: Any, fields: Mapping[str, Kind]) -> None:
         self.owner, self.fields = owner, fields
@@ -303,14 +303,16 @@ def encode_fields(owner: Any, fields: Mapping[str, Kind]) -> dict[str, Any]:
 def decode_fields(owner: Any, fields: Mapping[str, Kind], values: Any, name: str) -> None:
     """Set attributes to what `encode_fields` returned; StateError if one breaks its rule.
 
-    What is not a field is left alone: older versions saved more.
+    Other names are ignored: older versions saved more.
     """
-    known = mapping(values, name)
+    saved = mapping(values, name)
     for field in fields:
-        if field not in known:
+        if field not in saved:
             raise StateError(_text(f"{name} has no {field!r}"))
-    found = {field: kind.decode(known[field], f"{name}.{field}") for field, kind in fields.items()}
-    for field, value in found.items():
+    decoded = {
+        field: kind.decode(saved[field], f"{name}.{field}") for field, kind in fields.items()
+    }
+    for field, value in decoded.items():
         setattr(owner, field, value)
 
 
@@ -324,7 +326,7 @@ def mapping(value: Any, name: str) -> dict[str, Any]:
 def require(holds: bool | np.bool_, rule: str) -> None:
     """Raise StateError if a rule between fields does not hold."""
     if not holds:
-        raise StateError(_text(f"it is not so that {rule}"))
+        raise StateError(_text(f"this does not hold: {rule}"))
 
 
 def damaged(name: str, value: Any, rule: str) -> StateError:
@@ -333,7 +335,7 @@ def damaged(name: str, value: Any, rule: str) -> StateError:
 
 
 def parse(text: str | bytes) -> Any:
-    """Return the values of a JSON text; StateError if it is not one, or says a thing twice."""
+    """Return the values of a JSON text; StateError if it is not JSON or repeats a name."""
     try:
         return json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float
@@ -351,12 +353,12 @@ def _text(fault: str) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise StateError(_text(f"it has {_quoted(twice)} twice"))
-    return found
+    return values
 
 
 def _constant(word: str) -> float:
@@ -371,7 +373,7 @@ def _float(digits: str) -> float:
 
 
 def _spelled(data: list[Any]) -> list[Any]:
-    """Return numbers with those that JSON does not have as text."""
+    """Return numbers with infinities and nan as text, since JSON does not have them."""
     return [
         _spelled(x) if isinstance(x, list) else x if math.isfinite(x) else repr(x) for x in data
     ]
@@ -413,15 +415,15 @@ def _numbers(flat: list[Any], name: str) -> list[float]:
 def _in_range(flat: list[Any], name: str, types: set[type], low: Any, high: Any) -> NDArray[Any]:
     if types == {int}:
         large = [x for x in (min(flat, default=0), max(flat, default=0)) if abs(x) > 2**62]
-        if large:  # before numpy, which has no such numbers
+        if large:  # numpy has no such numbers
             raise damaged(f"an entry of {name}", large[0], f"a whole number{_range(low, high)}")
     array = np.array(flat, dtype=np.float64 if str in types else None)
     if types != {bool} and len(flat):
         beyond = (array < np.ravel(low)) | (array > np.ravel(high))
         if beyond.any():
-            at = int(np.argmax(beyond))
-            ends = [np.ravel(end)[at if np.size(end) > 1 else 0].item() for end in (low, high)]
-            raise damaged(f"entry {at} of {name}", flat[at], f"a number{_range(*ends)}")
+            first = int(np.argmax(beyond))
+            ends = [np.ravel(end)[first if np.size(end) > 1 else 0].item() for end in (low, high)]
+            raise damaged(f"entry {first} of {name}", flat[first], f"a number{_range(*ends)}")
     return array
 
 
@@ -435,7 +437,7 @@ def _range(low: Any, high: Any) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value in a few words, whatever it is."""
+    """Return any value as a short text."""
     if isinstance(value, list):
         return f"a list of {len(value)} entries"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Per-arm sufficient statistics, as arrays: O(1) numbers an arm, whatever the number of pulls."""
+"""The rewards of each arm as a few sums: O(1) numbers per arm, however many pulls it has."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def exact_sum(rewards: Floats, start: Decimal = Decimal(0)) -> Decimal:
 
 
 class Tally:
-    """What has been seen of each arm.
+    """The rewards that were told of each arm, as sums.
 
     Attributes:
         rewards: What a reward may be.
         counts: Pulls of each arm.
         totals: Sum of its rewards, added one by one in the order told; rounded from `exact` where
             there is one.
-        beyond: For bounded rewards only, the sum of what they are beyond the least possible one,
-            so that an offset that all rewards share costs no digits.
+        beyond: For bounded rewards only, the sum of (reward - least possible reward), so that an
+            offset that all rewards share costs no digits.
         exact: For bounded finite pools only, the exact sum of the rewards, each read as the
             decimal that it prints as: the mean of an exhausted pool is then known as a fraction.
         scatter: For endless bounded rewards only, the sum of squared deviations from the mean,
@@ -65,7 +65,7 @@ class Tally:
         pools: Size of each arm's finite pool, or None.
         drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
             see `bounds.pool_bernstein`.
-        plain: Whether counts and totals are all there is.
+        plain: Whether counts and totals are the only sums.
     """
 
     def __init__(self, n: int, rewards: Rewards) -> None:
@@ -139,8 +139,8 @@ class Tally:
         if self.pools is not None:  # refused whole, before anything is counted
             over = self.counts[named] + [len(group) for group in groups] > self.pools[named]
             if over.any():
-                at = int(np.argmax(over))
-                self._check_pool(int(named[at]), len(groups[at]))
+                first_over = int(np.argmax(over))
+                self._check_pool(int(named[first_over]), len(groups[first_over]))
         for arm, group in zip(named.tolist(), groups, strict=True):
             self.add(arm, group)
 
@@ -208,7 +208,7 @@ class Tally:
         self.drawn[:, arm] += [w.sum(), (w * w).sum(), z.sum(), (z * z).sum(), (w * z).sum()]
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         n, most = len(self.counts), EXACT if self.pools is None else self.pools
         return {
             "counts": Wholes(n, 0, most, plain=True),
@@ -227,7 +227,7 @@ class Tally:
         """Take over what `to_dict` returned.
 
         Raises:
-            StateError: No rewards of the model have such sums; the tally is of no use then.
+            StateError: No rewards of the model have such sums; do not use the tally then.
         """
         decode_fields(self, self.fields(), self._completed(values), "tally")
         for holds, rule in self._rules():
@@ -235,33 +235,33 @@ class Tally:
         self.pulls = int(self.counts.sum())
 
     def _completed(self, values: Any) -> dict[str, Any]:
-        """Return saved values with those that oddarm did not save at first.
+        """Return saved values, completed by the fields that old versions did not save.
 
-        Draws of pools were then weighed with the rewards as they are, z instead of z - low·w.
+        Old versions summed z instead of z - low·w for the draws of pools.
         """
         saved = mapping(values, "tally")
         if "beyond" in saved:
             return saved
-        found = {**saved, "beyond": None, "exact": None}
+        completed = {**saved, "beyond": None, "exact": None}
         if self.beyond is None:
-            return found
+            return completed
         n, low = len(self.counts), self.rewards.low
         counts = Wholes(n, plain=True).decode(saved.get("counts"), "tally.counts")
         totals = Reals(n, plain=True).decode(saved.get("totals"), "tally.totals")
-        found["beyond"] = np.maximum(totals - low * counts, 0.0).tolist()
+        completed["beyond"] = np.maximum(totals - low * counts, 0.0).tolist()
         if self.exact is not None:
-            found["exact"] = [repr(total) for total in totals.tolist()]
+            completed["exact"] = [repr(total) for total in totals.tolist()]
             w, ww, z, zz, wz = Reals((5, n), plain=True).decode(saved.get("drawn"), "tally.drawn")
             span = self.rewards.high - low
-            moved = [  # as far as rounding allows, which may leave the range a little
+            moved = [  # clipped, as rounding may leave the range a little
                 w,
                 ww,
                 np.clip(z - low * w, 0.0, w * span),
                 np.clip(zz - 2 * low * wz + low**2 * ww, 0.0, ww * span**2),
                 np.clip(wz - low * ww, 0.0, ww * span),
             ]
-            found["drawn"] = [row.tolist() for row in moved]
-        return found
+            completed["drawn"] = [row.tolist() for row in moved]
+        return completed
 
     def _rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
         """Yield what must hold between the sums of rewards in the model's range."""
@@ -281,7 +281,7 @@ class Tally:
         yield within.all(), "the mean of every arm is in the range of its rewards"
         if self.beyond is not None:
             apart = np.abs(self.totals - m * model.low - self.beyond)
-            yield (apart <= slack).all(), "totals and what is beyond the least reward agree"
+            yield (apart <= slack).all(), "totals and beyond agree"
         if self.exact is not None:
             exact = np.array([float(total) for total in self.exact])
             yield (exact == self.totals).all(), "totals are the exact sums, rounded"

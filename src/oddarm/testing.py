@@ -32,11 +32,11 @@ __all__ = ["SOURCE_CHECKS", "STRATEGY_CHECKS", "check_source", "check_strategy"]
 # One arm far above nine others that are neither tied nor close to it: easy for any rule.
 NAMES = [f"arm-{i}" for i in range(10)]
 EASY = [0.30, 0.05, 0.10, 0.15, 0.40, 0.98, 0.25, 0.45, 0.20, 0.35]
-MOST = 100_000
+BUDGET = 100_000
 
 
 def _search(strategy: Strategy, **options: Any) -> Search:
-    defaults: dict[str, Any] = {"max_outliers": 1, "max_pulls": MOST, "epsilon": 2.5}
+    defaults: dict[str, Any] = {"max_outliers": 1, "max_pulls": BUDGET, "epsilon": 2.5}
     return Search(NAMES, strategy, **{**defaults, **options})
 
 
@@ -54,7 +54,7 @@ def ends_on_easy_instances(strategy: Strategy) -> None:
     """It ends where one arm lies far above the rest; if it promises so, that arm ranks first."""
     for seed in range(2):
         search = _drive(_search(strategy), SimulatedArms(EASY, seed=seed))
-        assert search.verdict != "budget", f"no end within {MOST:,} pulls on an easy instance"
+        assert search.verdict != "budget", f"no end within {BUDGET:,} pulls on an easy instance"
         if search.run.proved:
             assert search.result().ranking[0] == "arm-5", "the one outlier is not ranked first"
 
@@ -69,7 +69,7 @@ def same_seed_same_answer(strategy: Strategy) -> None:
 
 
 def asks_for_arms_it_was_given(strategy: Strategy) -> None:
-    """What is asked for are arms, no more than the limit, and at least one while not done."""
+    """An ask returns arms of the search: at most the limit, at least one while it is not done."""
     search, arms = _search(strategy, max_pulls=2000), SimulatedArms(EASY)
     for limit in (1, 2, 7, 40, None) * 8:
         asked = search.ask(limit)
@@ -85,7 +85,7 @@ def result_at_any_moment(strategy: Strategy) -> None:
     search, arms = _search(strategy, max_pulls=500), SimulatedArms(EASY)
     while True:
         result = search.result()
-        assert sorted(result.ranking) == sorted(NAMES), "the ranking is not one of all arms"
+        assert sorted(result.ranking) == sorted(NAMES), "the ranking does not have every arm once"
         assert set(result.outliers) <= set(NAMES)
         assert result.ranking[: len(result.outliers)] == result.outliers, "declared arms rank first"
         assert (result.low <= result.high).all(), "an interval has its ends crossed"
@@ -114,7 +114,9 @@ def batches_and_late_tells(strategy: Strategy) -> None:
     for arm in late:
         search.tell(arm, arms.draw(NAMES.index(arm)))
     after = search.result()
-    assert (after.verdict, after.outliers) == (before.verdict, before.outliers), "a late tell undid"
+    assert (after.verdict, after.outliers) == (before.verdict, before.outliers), (
+        "a late tell changed the answer"
+    )
 
 
 def saved_and_loaded(strategy: Strategy) -> None:
@@ -128,7 +130,9 @@ def saved_and_loaded(strategy: Strategy) -> None:
         search = _drive(_search(strategy, max_pulls=1500), arms, pulls)
         state = json.loads(json.dumps(search.to_dict(), allow_nan=False))
         loaded = _drive(Search.from_dict(state, strategy=strategy), arms)
-        assert loaded.to_dict() == whole.to_dict(), f"saved after {pulls} pulls, it ends otherwise"
+        assert loaded.to_dict() == whole.to_dict(), (
+            f"saved after {pulls} pulls, it ends differently"
+        )
 
 
 def refuses_damaged_states(strategy: Strategy) -> None:
@@ -145,7 +149,7 @@ def refuses_damaged_states(strategy: Strategy) -> None:
 
 
 def _damaged(value: Any) -> list[Any]:
-    """Return values that cannot stand for one of a state; none for null, which may be anything."""
+    """Return wrong values for a field; none for null, which may stand for anything."""
     others: list[Any] = [{}, "x", [0]]
     bad = [] if value is None else [other for other in others if type(other) is not type(value)]
     if isinstance(value, dict) and isinstance(value.get("data"), list):
@@ -154,7 +158,7 @@ def _damaged(value: Any) -> list[Any]:
 
 
 def budget_stops_it(strategy: Strategy) -> None:
-    """A budget ends the search at the very reward, with the verdict "budget"."""
+    """A budget ends the search after exactly so many rewards, with the verdict "budget"."""
     search = _drive(_search(strategy, max_pulls=14), SimulatedArms(EASY))
     assert search.pulls == 14
     assert search.verdict == search.result().verdict == "budget"
@@ -162,7 +166,7 @@ def budget_stops_it(strategy: Strategy) -> None:
 
 
 def refuses_bad_parameters(strategy: Strategy) -> None:
-    """A setting that makes no sense is refused with an OddarmError."""
+    """Options that make no sense are refused with an OddarmError."""
     bad: list[dict[str, Any]] = [
         {"delta": 0},
         {"epsilon": -1},
@@ -217,7 +221,7 @@ def check_strategy(strategy: Strategy) -> None:
 MakeSource = Callable[[], Source]
 
 WHOLE = 2000
-"""Finite arms of at most so many rewards are drawn to the end."""
+"""Finite arms with at most this many rewards are drawn to the end."""
 
 
 def _run(job: Job) -> Any:
@@ -250,7 +254,7 @@ def names_its_arms(make: MakeSource) -> None:
         assert len(set(arms)) == len(arms), "two arms have the same name"
         assert list(source.arms) == arms, "the arms change from one look to the next"
         sizes = source.rewards.pools
-        assert sizes is None or len(sizes) == len(arms), "pools has not one size for each arm"
+        assert sizes is None or len(sizes) == len(arms), "pools does not have one size for each arm"
 
 
 def draws_as_many_as_asked(make: MakeSource) -> None:
@@ -280,7 +284,7 @@ def finite_arms_end(make: MakeSource) -> None:
 
 
 def jobs_pick_when_made(make: MakeSource) -> None:
-    """Jobs of finite arms pick their items when made: run late, out of order or again, no matter.
+    """Jobs of finite arms pick their items when made, so they may run late, unordered or twice.
 
     A source that draws in the runner's own thread, or only one by one, may leave `job` as it is.
     """
@@ -310,7 +314,7 @@ def goes_where_it_is_sent(make: MakeSource) -> None:
 
 
 def fingerprints_agree(make: MakeSource) -> None:
-    """Sources with the same rewards have the same fingerprint, drawn from or not, as JSON too."""
+    """Sources with the same rewards have the same fingerprint, which draws do not change."""
     with make() as source, make() as other:
         before = source.fingerprint()
         assert json.loads(json.dumps(before)) == before, "JSON cannot hold the fingerprint"

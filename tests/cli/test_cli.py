@@ -54,6 +54,7 @@ def test_json():
         ("\ufeffarm,mean\nx,0.1\ny,0.12\nz,0.14\nodd,0.9\n", "odd"),
     ],
 )
+@pytest.mark.slow
 def test_means_from_a_file(tmp_path, text, first):
     """Means come one per line, or with names."""
     path = tmp_path / "means.csv"

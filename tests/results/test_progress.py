@@ -18,7 +18,7 @@ def test_what_it_says():
     assert "1 declared · leading: j, " in describe(search)
     other = Search(NAMES)
     other.set_aside("a", "gone")
-    assert describe(other).endswith("1 set aside")
+    assert describe(other).endswith("1 failed")
 
 
 def test_silent_where_there_is_no_terminal(capfd):

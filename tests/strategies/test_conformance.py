@@ -5,9 +5,14 @@ import pytest
 from oddarm.strategies import STRATEGIES
 from oddarm.testing import STRATEGY_CHECKS, check_strategy
 
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow) if name.startswith("roai") else name
+    for name in STRATEGIES
+]
+
 
 @pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", NAMES)
 def test_contract(name, check):
     """Each strategy passes each check of `oddarm.testing`."""
     check(STRATEGIES[name]())

@@ -25,7 +25,7 @@ from oddarm.tally import exact_sum
 __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 
 BUDGET = 10
-"""Draws with replacement end after this many times as many as there are rewards, if not told."""
+"""By default, draws with replacement end after this many times the number of rewards."""
 FULL_SCAN = "full scan"
 
 
@@ -40,7 +40,8 @@ class ComparedRun:
         share: Its pulls as a share of all rewards.
         right: Whether it agrees with the truth: every outlier group ranks first, and arms that it
             confirmed are one. If there is no group: whether it said so; None if it only ranks.
-        replaced: Whether rewards were drawn with replacement, because it takes no finite pools.
+        replaced: Whether rewards were drawn with replacement, because it does not take finite
+            pools.
         budget: The most pulls, if there was a limit.
     """
 
@@ -81,12 +82,12 @@ class Comparison:
     nouns: tuple[str, str] = ("arms", "pulls")
 
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Comparison:
-        """Return the same comparison, spoken of in other words, such as "routes" and "rows"."""
+        """Return the same comparison with other words, such as "routes" and "rows"."""
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
     @property
     def summary(self) -> str:
-        """What is true of all rewards, in a sentence."""
+        """The outlier groups by all rewards, in a sentence."""
         truth = groups_sentence(len(self.means), self.problem, self.groups, self.nouns[0])
         return f"By all {self.rows:,} {self.nouns[1]}: {truth[0].lower()}{truth[1:]}"
 
@@ -175,9 +176,9 @@ def compare(
 ) -> Comparison:
     """Run strategies on the same recorded rewards and say what each needed.
 
-    All rewards of the source are read first, so what is true is known. Each strategy then draws
-    them in the source's order, each once, and sees the same rewards as the others. One that takes
-    no finite pools, such as GOLD, draws with replacement, up to a budget.
+    All rewards of the source are read first, so the true groups are known. Each strategy then draws
+    them in the source's order, each once, and sees the same rewards as the others. A strategy that
+    does not take finite pools, such as GOLD, draws with replacement, up to a budget.
 
     Args:
         source: A finite source of which nothing has been drawn, such as a table.
@@ -186,7 +187,7 @@ def compare(
         max_pulls: The most pulls of each; default all rewards, and ten times as many draws with
             replacement.
         bound: As for `Search`.
-        seed: For strategies that draw lots, and for draws with replacement.
+        seed: For strategies that choose at random, and for draws with replacement.
         progress: Called with each search as it goes on.
         finished: Called with the number of strategies so far, after each.
         problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
@@ -247,8 +248,8 @@ def _read_all(source: Source) -> Mapping[Any, Floats]:
     pools = source.rewards.pools
     if pools is None:
         raise ParameterError(
-            f"{type(source).__name__} has no end, must be finite to know what is true: "
-            "draw from what was recorded, without replacement."
+            f"{type(source).__name__} has no end, must be finite so that the true groups are "
+            "known: pass recorded rewards, without replacement."
         )
     recorded = {}
     for arm, size in zip(source.arms, pools, strict=True):

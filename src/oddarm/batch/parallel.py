@@ -1,4 +1,4 @@
-"""Runs that share the cores once that is worth it."""
+"""Many runs, in several processes if they take long."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ def many_runs(
     finished: Callable[[T], object] | None,
     apart: Callable[[int], T] | None,
 ) -> list[T]:
-    """Return what runs 0, 1, … give, in this order.
+    """Return the results of runs 0, 1, …, in this order.
 
     Args:
         run: Does run k, in this process.
         runs: How many, at least 1.
-        finished: Called with what a run gave, when it is over.
-        apart: Does the same in another process, if the runs take more than some seconds; None to
-            do all in this one.
+        finished: Called with the result of each run, when it is over.
+        apart: Does run k in another process, if the runs take more than a few seconds; None to do
+            all runs in this process.
     """
 
-    def told(result: T) -> T:
+    def reported(result: T) -> T:
         if finished is not None:
             finished(result)
         return result
 
-    results = [told(run(0))]  # the first one also loads what all need
+    results = [reported(run(0))]  # the first one also loads what all need
     start = time.perf_counter()
-    results += [told(run(k)) for k in range(1, min(runs, 2))]
+    results += [reported(run(k)) for k in range(1, min(runs, 2))]
     ahead = (time.perf_counter() - start) * (runs - len(results))
     others = range(len(results), runs)
     if apart is None or ahead < WORTH_PROCESSES or current_process().daemon:
-        return [*results, *(told(run(k)) for k in others)]
-    return [*results, *_shared(apart, others, told)]
+        return [*results, *(reported(run(k)) for k in others)]
+    return [*results, *_shared(apart, others, reported)]
 
 
-def _shared(run: Callable[[int], T], numbers: range, told: Callable[[T], object]) -> list[T]:
+def _shared(run: Callable[[int], T], numbers: range, reported: Callable[[T], object]) -> list[T]:
     """Do runs in processes, as many as there are cores."""
     from loky import cpu_count, get_reusable_executor
 
@@ -61,7 +61,7 @@ def _shared(run: Callable[[int], T], numbers: range, told: Callable[[T], object]
         for part in as_completed(parts):
             for k, result in part.result().items():
                 results[k] = result
-                told(result)
+                reported(result)
     except BaseException:  # Ctrl-C, or a run that failed: the others are not waited for
         pool.shutdown(kill_workers=True)
         raise

@@ -36,7 +36,7 @@ __all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
 PLANNED = ("adaptive", "gold", "rr", "wrr")
 CAP = 1_000_000
 SLOW = ("wrr",)
-"""Strategies that take minutes where they are not compiled, and are left out there."""
+"""Strategies that take minutes without compiled code; there they are left out."""
 SLOW_CAP = 100_000
 """The most pulls of a run, by default, where there is no compiled code."""
 BATCHES = 16
@@ -54,7 +54,7 @@ COLUMNS = (
 def guess_means(
     arms: int, *, outliers: int = 1, gap: float, spread: float | None = None, rate: float = 0.5
 ) -> dict[str, float]:
-    """Return means as one might guess them: normal arms close together, outliers far away.
+    """Return guessed means: normal arms close together, outliers far away.
 
     Args:
         arms: How many arms there are.
@@ -81,8 +81,8 @@ def guess_means(
         width = real_number("spread", spread, rule, lambda x: 0 <= x < math.inf)
     normal = np.linspace(rate - width / 2, rate + width / 2, n - odd)
     far = normal.max() + gap if gap > 0 else normal.min() + gap
-    found = {f"normal-{k}": round(float(mean), 12) for k, mean in enumerate(normal, start=1)}
-    return found | {f"odd-{k}": round(float(far), 12) for k in range(1, odd + 1)}
+    means = {f"normal-{k}": round(float(mean), 12) for k, mean in enumerate(normal, start=1)}
+    return means | {f"odd-{k}": round(float(far), 12) for k in range(1, odd + 1)}
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class StrategyCost:
         cap: The most pulls of a run.
         right: How many ranked every outlier group first; None if there is no group.
         replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
-            takes no finite pools.
+            does not take finite pools.
     """
 
     strategy: str
@@ -119,7 +119,7 @@ class Plan:
     """How many pulls a search is likely to need.
 
     Attributes:
-        means: The means taken for true.
+        means: The means that were assumed.
         problem: What is looked for.
         groups: The outlier groups that these means have.
         costs: For each strategy, what it needed.
@@ -188,24 +188,24 @@ def plan(
     bound: BoundKind = "anytime",
     **problem: Unpack[ProblemOptions],
 ) -> Plan:
-    """Simulate searches on means taken for true and return what they cost.
+    """Simulate searches on assumed means and return what they cost.
 
-    Strategies with compiled code are run pull by pull; others in batches that make their pulls up
-    to a sixteenth too many. Rewards are drawn endlessly unless `rewards` has pools: then they
-    are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
+    Strategies with compiled code run pull by pull. Others run in batches, which can make up to a
+    sixteenth more pulls than needed. Rewards are drawn endlessly unless `rewards` has pools: then
+    they are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
 
     Args:
         means: The means, from `guess_means` or from a pilot; a mapping from arm to mean, a pandas
             Series whose index names the arms, or a sequence.
         strategies: The strategies to compare; default adaptive, gold, rr, and for endless 0/1
             rewards wrr.
-        runs: How many runs of each. If they take more than some seconds, they share the cores, in
+        runs: How many runs of each. If they take more than a few seconds, they share the cores, in
             processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
             no compiled code.
         full_scan: How many pulls draw every item of every arm; default the sum of the pools.
-        rewards: As for `Search`. With pools, the means are rounded to what so many 0/1 rewards can
-            have.
+        rewards: As for `Search`. With pools, the means are rounded to those that so many 0/1
+            rewards can have.
         until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
         progress: Called with the search now and then, in the runs of this process.
@@ -297,13 +297,13 @@ def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
 
 
 def planned_strategies(rewards: Rewards) -> list[str]:
-    """Return the strategies to compare, if nobody says which."""
+    """Return the strategies that are compared by default."""
     fast = isinstance(rewards, Bernoulli) and rewards.pools is None
     return [name for name in PLANNED if fast or name not in SLOW]
 
 
 def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:
-    """Return whether there is compiled code for it; bad options are refused here."""
+    """Return whether the strategy has compiled code; bad options raise ParameterError here."""
     search = Search(len(means), name, **options)
     return isinstance(search.rewards, Bernoulli) and search.run.compiled is not None
 

@@ -18,7 +18,7 @@ from oddarm.strategies import Strategy
 __all__ = ["simulate"]
 
 CHUNK = 1_000_000
-"""Pulls between two looks at the clock, in the compiled path."""
+"""Pulls between two calls of `progress`, in compiled code."""
 
 
 @overload
@@ -67,7 +67,7 @@ def simulate(
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the
             arms, or a sequence, which goes by position, as does a polars Series.
         strategy: As for `Search`.
-        runs: How many runs; None for one. If they take more than some seconds, they share the
+        runs: How many runs; None for one. If they take more than a few seconds, they share the
             cores, in processes of their own, unless there is a `progress`.
         progress: Called with the search now and then.
         finished: Called with the result of each run, when it is over.
@@ -122,8 +122,9 @@ def _drive(
         if arms.zero_one and run.compiled is not None:
             compiled = import_module(run.compiled)
             if compiled.fits(run, arms):
-                most = tally.pulls + max(CHUNK, 10 * search.n)
-                stop = most if search.max_pulls is None else min(most, search.max_pulls)
+                stop = tally.pulls + max(CHUNK, 10 * search.n)
+                if search.max_pulls is not None:
+                    stop = min(stop, search.max_pulls)
                 compiled.advance(run, arms, stop)
                 if progress is not None:
                     progress(search)

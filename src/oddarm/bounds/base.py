@@ -15,10 +15,10 @@ __all__ = ["Bound", "RadiusBound", "check_parameters"]
 
 
 def check_parameters(bound: object) -> None:
-    """Make the parameters of a bound floats, or raise ParameterError: called once it has them.
+    """Check the parameters of a new bound and make them floats, or raise ParameterError.
 
-    By their names: alpha and delta are error probabilities, low and high the ends of a range, n the
-    number of arms, k and sigma scales.
+    Their names say what they are: alpha and delta are error probabilities, low and high the ends
+    of a range, n the number of arms, k and sigma scales.
     """
     for name, value in vars(bound).items():
         if name in ("alpha", "delta"):
@@ -61,22 +61,22 @@ class Bound(Protocol):
         ...
 
     def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
-        """Return the ends of one arm alone; bounds that can be quicker about it are."""
+        """Return the ends of one arm alone; some bounds have a faster way."""
         low, high = self.interval(tally.at(arm))
         return float(low[0]), float(high[0])
 
     def narrow(self, tally: Tally, arm: int, low: Floats, high: Floats) -> None:
         """Intersect the interval of an arm so far, in `low` and `high`, with that of now.
 
-        Crossed ends mean that an interval has failed, which may happen with probability δ/n; the
-        latest one alone is then as good as any, and lets the search end.
+        Crossed ends mean that an interval has failed, which may happen with probability δ/n. Then
+        the latest interval is kept alone, so that the search can end.
         """
         now = self.interval_of(tally, arm)
         both = max(now[0], float(low[arm])), min(now[1], float(high[arm]))
         low[arm], high[arm] = both if both[0] <= both[1] else now
 
     def narrow_many(self, tally: Tally, arms: Indices, low: Floats, high: Floats) -> None:
-        """Do what `narrow` does for each of some arms, to the last bit."""
+        """Narrow the intervals of several arms, to the last bit as `narrow` does."""
         for arm in arms.tolist():
             self.narrow(tally, arm, low, high)
 

@@ -30,7 +30,7 @@ __all__ = ["BetaMixture", "jeffreys_interval", "kl_deviation"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 FEW = 4
-"""Arms whose intervals are found sooner in plain arithmetic than compiled code is called."""
+"""For fewer arms than this, plain arithmetic is faster than a call of compiled code."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class BetaMixture(Bound):
     Args:
         alpha: Error probability of one arm, over all times.
         prior: ½ (Jeffreys) or 1 (uniform). ½ is at most 4 % wider near p = ½ and much tighter for
-            rare events, where sampling is dearest.
+            rare events, where sampling is most expensive.
 
     Example:
         >>> bound = BetaMixture(alpha=0.05)
@@ -108,7 +108,7 @@ class BetaMixture(Bound):
 
 
 def _counted(successes: Any, pulls: Any) -> tuple[Floats, Floats]:
-    """Return both as arrays, or raise ParameterError if there cannot be so many."""
+    """Return both as arrays, or raise ParameterError unless 0 ≤ successes ≤ pulls."""
     try:
         if np.iscomplexobj(successes) or np.iscomplexobj(pulls):
             raise TypeError
@@ -118,8 +118,8 @@ def _counted(successes: Any, pulls: Any) -> tuple[Floats, Floats]:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ParameterError(
-        f"successes == {successes!r} and pulls == {pulls!r}, must be as many numbers, the first "
-        "from 0 to the second, and that at most 2**53."
+        f"successes == {successes!r} and pulls == {pulls!r}, must be numbers of the same "
+        "count, with 0 <= successes <= pulls <= 2**53."
     )
 
 

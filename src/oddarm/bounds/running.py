@@ -16,11 +16,11 @@ __all__ = ["RunningIntervals"]
 
 
 class RunningIntervals:
-    """The interval of each arm: of all times so far if it is proved, of now if as printed.
+    """The interval of each arm: over all times so far if it is proved, else the present one.
 
-    A time-uniform interval holds at all times at once, so the running intersection does, and
-    only the pulled arm's needs a look. The paper's radii grow with the pulls of other arms; they
-    are computed anew for all arms.
+    A proved interval holds at all times at once, so the running intersection holds too, and only
+    that of the pulled arm changes. The paper's radii grow with the pulls of other arms; they are
+    computed anew for all arms.
 
     Attributes:
         low: Lower ends.
@@ -40,7 +40,7 @@ class RunningIntervals:
             self.low, self.high = self.bound.interval(self.tally)
 
     def update_many(self, arms: Indices) -> None:
-        """Take note that the tallies of some arms have grown."""
+        """Take note that the tallies of `arms` have grown."""
         if self.bound.proved:
             self.bound.narrow_many(self.tally, arms, self.low, self.high)
         else:
@@ -52,15 +52,15 @@ class RunningIntervals:
         return np.asarray(self.high - self.low)
 
     def fields(self, rewards: Rewards) -> dict[str, Kind]:
-        """Return what is saved, and what each may be: as printed, ends may leave the range."""
+        """Return the saved attributes and their kinds; ends as printed may leave the range."""
         proved = self.bound.proved
         low, high = (rewards.low, rewards.high) if proved else (-np.inf, np.inf)
         n = len(self.low)
         return {"low": Reals(n, low, high), "high": Reals(n, low, high)}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield (self.low <= self.high).all(), "no interval has its ends crossed"
-        seen = self.tally.counts > 0
-        widths = self.high[seen] - self.low[seen]
+        pulled = self.tally.counts > 0
+        widths = self.high[pulled] - self.low[pulled]
         yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"

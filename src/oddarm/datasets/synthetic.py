@@ -1,7 +1,7 @@
 """The paper's synthetic instances (section 6.1): uniform normal arms with injected outliers.
 
-Normal means are drawn from [0, 1]. Drawn from all of it, they leave no room for outliers beside
-them, so the finished instance is scaled into [0, 1], which a definition by ratios of gaps permits.
+Normal means are drawn from all of [0, 1], so outliers beside them lie outside. The finished
+instance is therefore scaled into [0, 1]. The definition is by ratios of gaps, which scaling keeps.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def synthetic(
         rho: ρ of the group.
         outliers: How many; default the capacity c.
         seed: Any whole number ≥ 0.
-        scale: Scale into [0, 1]. Without it, as the paper's text has it, outliers must find room
-            beside normal arms drawn from all of [0, 1], and nearly never do.
+        scale: Scale into [0, 1]. Without it, as in the paper's text, the outliers must fit into
+            [0, 1] beside the normal arms, which they nearly never do.
 
     Example:
         >>> instance = synthetic("intermediate", 20, epsilon=2.5, seed=3)

@@ -1,1 +1,1 @@
-"""Who is an outlier when means are known, and what finding out must cost."""
+"""Which arms are outliers if the means are known, and what a search for them costs at most."""

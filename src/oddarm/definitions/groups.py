@@ -39,7 +39,7 @@ class Indexed(Protocol):
 
 
 Means = Mapping[Any, Number] | Sequence[Number] | NDArray[Any] | Indexed
-"""The mean of each arm, by name or by position; see `checks.means_by_arm`."""
+"""The mean of each arm, by name or by position; see `_checks.means_by_arm`."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Group:
 
 @dataclass(frozen=True)
 class _Sorted:
-    """Means in ascending order as exact integers, with what is needed to get back."""
+    """Means in ascending order as exact integers, with the scale and the names of the means."""
 
     order: Indices
     values: list[int]
@@ -165,9 +165,9 @@ def outlier_arms(
 
 
 def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Fraction, Fraction]:
-    """Return how far some arms are from the others, and the largest gap inside a segment of those.
+    """Return how far the members are from the others, and the largest gap inside a segment.
 
-    They are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
+    The members are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
     """
     borders, inside = [], [Fraction(0)]
     for one, two in pairwise(sorted(range(len(means)), key=means.__getitem__)):
@@ -238,7 +238,7 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     gaps = [high - low for low, high in pairwise(y)]
     first = list(range(n))  # of the piece that ends at this arm
     last = list(range(n))  # of the piece that starts at this arm
-    outside = n  # arms in pieces that are no segments
+    outside = n  # arms in pieces that are not segments
     inner = 0  # the widest closed gap inside a segment
     between = 0  # open gaps with a segment on either side
     frontier: list[tuple[int, int]] = []  # open gaps with a segment on one side (lazily deleted)
@@ -254,7 +254,7 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
         return left + right
 
     groups: list[Group] = []
-    seen = n + 1
+    last_size = n + 1  # of the last group found
     for g in sorted(range(n - 1), key=gaps.__getitem__):
         start, stop = first[g], last[g + 1]
         was_left, was_right = is_segment(start, g), is_segment(g + 1, stop)
@@ -277,13 +277,13 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
                 heapq.heappush(frontier, (gaps[position], position))
         while frontier and not (opened[frontier[0][1]] and beside(frontier[0][1]) == 1):
             heapq.heappop(frontier)
-        if between or not 1 <= outside <= largest or not frontier or outside == seen:
+        if between or not 1 <= outside <= largest or not frontier or outside == last_size:
             continue
         gap = frontier[0][0]
         if gap * unit > wider * inner:
             members = _outside_segments(last, side)
             groups.append(ordered.group(members, gap, inner, _kind(members, n)))
-            seen = outside
+            last_size = outside
     return groups[::-1]
 
 
@@ -322,14 +322,14 @@ def float_means(means: Means) -> tuple[list[Any] | None, Floats]:
         ParameterError: A mean is not a finite number.
     """
     names, values = means_by_arm(means)
-    if {*map(type, values)} <= {float}:  # nearly always, and of a million arms it is quick
-        found = np.array(values, dtype=np.float64)
-        if np.isfinite(found).all():
-            return names, found
-    found = np.empty(len(values))
+    if {*map(type, values)} <= {float}:  # the usual case, fast for a million arms
+        floats = np.array(values, dtype=np.float64)
+        if np.isfinite(floats).all():
+            return names, floats
+    floats = np.empty(len(values))
     for k, (arm, value) in enumerate(zip(names or range(len(values)), values, strict=True)):
-        found[k] = real_number(f"mean of arm {arm!r}", value, "a finite number")
-    return names, found
+        floats[k] = real_number(f"mean of arm {arm!r}", value, "a finite number")
+    return names, floats
 
 
 def _sort(means: Means) -> _Sorted:
@@ -349,6 +349,6 @@ def _as_array(values: list[int], epsilon: Any) -> NDArray[Any]:
     wider, unit = (1 + epsilon).as_integer_ratio()
     base = values[0] if values else 0
     shifted = [v - base for v in values]
-    room = 2**62 // max(wider, unit)
-    fits = not shifted or shifted[-1] <= room
+    largest = 2**62 // max(wider, unit)
+    fits = not shifted or shifted[-1] <= largest
     return np.array(shifted, dtype=np.int64 if fits else object)

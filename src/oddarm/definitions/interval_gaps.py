@@ -48,7 +48,7 @@ def possible_gaps(low: Floats, high: Floats) -> Floats:
     free = least_end[after] - starts
     own = np.searchsorted(starts, low, side="left")
     last = np.searchsorted(starts, high, side="right") - 1
-    # Beyond the last start no arm is certain to follow; the furthest that another can be:
+    # No arm is certain to lie beyond the last start; this is the furthest that another can be:
     top = int(np.argmax(high))
     others = np.full(n, high[top])
     others[top] = np.delete(high, top).max() if n > 1 else -np.inf
@@ -76,7 +76,7 @@ def _range_max(values: Floats, first: Indices, last: Indices) -> Floats:
     level = np.frexp(length)[1] - 1
     result = np.full(len(first), -np.inf)
     for k, row in enumerate(table):
-        mine = level == k
-        if mine.any():
-            result[mine] = np.maximum(row[first[mine]], row[last[mine] - (1 << k) + 1])
+        ranges = level == k
+        if ranges.any():
+            result[ranges] = np.maximum(row[first[ranges]], row[last[ranges] - (1 << k) + 1])
     return result

@@ -21,7 +21,7 @@ from oddarm.rewards import Rewards, as_rewards
 __all__ = ["lemma_5_2", "most_pulls", "theorem_5_3"]
 
 SMALLEST = 1e-50
-"""The least gap that is reckoned with: its square and that of its inverse are floats."""
+"""The least gap that is accepted: its square and the square of its inverse are floats."""
 
 
 def lemma_5_2(
@@ -44,9 +44,9 @@ def lemma_5_2(
         epsilon: ε of the problem.
         delta: δ of the problem.
         span: R, the width of the reward range.
-        as_printed: The paper's closed forms, the lower of which is false. Corrected are the roots
-            of the inequalities that its proof starts from, with n³ in place of n²: δ' has an n of
-            its own beside the n² of T².
+        as_printed: The paper's closed forms, the lower of which is false. The corrected bounds are
+            the roots of the inequalities that its proof starts from, with n³ in place of n²: δ'
+            has an n of its own beside the n² of T².
 
     Example:
         >>> low, high = lemma_5_2(0.3, n=20)
@@ -115,7 +115,7 @@ def most_pulls(
 ) -> float:
     """Return the most pulls that GOLD needs for arms with these means, while its intervals hold.
 
-    They do with probability at least 1-δ for `bound="anytime"`; as printed, so much is not proved.
+    They do with probability at least 1-δ for `bound="anytime"`; as printed, that is not proved.
 
     Theorem 5.3 sharpened: two arms are apart once their distance exceeds 2(b+1)β(m), so GOLD is
     over as soon as that holds for the gaps that must open for c arms to be in small communities.
@@ -131,12 +131,12 @@ def most_pulls(
     n = len(y)
     problem.check(n)
     largest = problem.max_members(n)
-    # As printed, GOLD waits for c arms even where c is no whole number.
+    # As printed, GOLD waits for c arms even where c is not a whole number.
     gap = _decisive_gap(y, largest, math.ceil(problem.capacity(n)) if bound == "paper" else largest)
     if gap < SMALLEST * model.sigma:
         return math.inf
     reach = 2 * (problem.b + 1)
-    radius_bound(model, n, delta, bound)  # refuses what GOLD refuses
+    radius_bound(model, n, delta, bound)  # raises what GOLD would raise
     if bound == "anytime":
         mixture = NormalMixture(delta / n, model.sigma, model.low, model.high)
         start, radius = mixture.warmup, mixture.radius

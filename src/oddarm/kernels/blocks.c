@@ -46,11 +46,11 @@ void resort(int64_t *order, const double *keys, int64_t n)
     int64_t moves = MOVES * n;
     for (int64_t k = 1; k < n; k++) {
         const int64_t arm = order[k];
-        int64_t at = k;
-        for (; at > 0 && before(keys, arm, order[at - 1]); at--)
-            order[at] = order[at - 1];
-        order[at] = arm;
-        moves -= k - at;
+        int64_t place = k;
+        for (; place > 0 && before(keys, arm, order[place - 1]); place--)
+            order[place] = order[place - 1];
+        order[place] = arm;
+        moves -= k - place;
         if (moves < 0) {
             heap_sort(order, keys, n);
             return;
@@ -211,15 +211,15 @@ void find_gaps(const struct arms *arms, double *gaps)
 double best_block(const struct arms *arms, const struct rules *rules, const double *gaps,
     int64_t enough, int64_t block[2])
 {
-    const int64_t n = arms->n, most = rules->max_members;
-    const int64_t missing = enough - (most - further_members(arms, rules));
+    const int64_t n = arms->n, max_members = rules->max_members;
+    const int64_t missing = enough - (max_members - further_members(arms, rules));
     double best = 0.0;
     block[0] = block[1] = 0;
     for (int64_t i = 0; i < n; i++) {
         if (gaps[i] <= best)
             continue;
         int64_t new = 0;
-        for (int64_t j = i + 1; j <= n && j <= i + most; j++) {
+        for (int64_t j = i + 1; j <= n && j <= i + max_members; j++) {
             new += !arms->declared[arms->by_mean[j - 1]];
             const double gap = least_of(gaps[i], gaps[j]);
             if (gap > best && new > 0 && new >= missing) {
@@ -232,8 +232,8 @@ double best_block(const struct arms *arms, const struct rules *rules, const doub
     return best;
 }
 
-/* Whether there are so many windows with a level and a distance to spare beyond it; writes them.
- * Those that end soonest are taken one after the other. */
+/* Whether there are `wanted` windows with this level and this distance to spare; writes them. It
+ * takes one window after the other, always the one that ends soonest. */
 static bool find_windows(const struct arms *arms, const double *gaps, double level, double spare,
     int64_t (*windows)[2], int64_t wanted)
 {
@@ -297,15 +297,16 @@ double best_windows(const struct arms *arms, const double *gaps, double level,
         if (over - under <= 1e-3 * over)
             break;
         const double middle = (under + over) / 2;
-        const double at = level > 0.0 ? level : middle, spare = level > 0.0 ? middle : 0.0;
-        if (find_windows(arms, gaps, at, spare, windows, wanted))
+        const double wanted_level = level > 0.0 ? level : middle,
+                     spare = level > 0.0 ? middle : 0.0;
+        if (find_windows(arms, gaps, wanted_level, spare, windows, wanted))
             under = middle;
         else
             over = middle;
     }
     if (under > 0.0) {
-        const double at = level > 0.0 ? level : under, spare = level > 0.0 ? under : 0.0;
-        find_windows(arms, gaps, at, spare, windows, wanted);
+        const double wanted_level = level > 0.0 ? level : under, spare = level > 0.0 ? under : 0.0;
+        find_windows(arms, gaps, wanted_level, spare, windows, wanted);
     }
     return under;
 }

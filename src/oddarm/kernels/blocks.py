@@ -1,6 +1,6 @@
 """What intervals show of blocks of arms: which may be outlier groups, and which gaps are certain.
 
-docs/adaptive.md has the mathematics; the work is done by blocks.c. A *block* is a run of arms in
+docs/adaptive.md has the mathematics; blocks.c does the work. A *block* is a run of arms in
 the order of their estimates; a *rival* of a block is one that may be a piece of a group which does
 not contain it.
 """
@@ -102,7 +102,7 @@ class Arms:
         object.__setattr__(self, "record", byref(_Arms(n=n, work=work, **arrays)))
 
     def having(self, *names: str) -> Any:
-        """Return the record, having checked that these arrays are there."""
+        """Return the record; ValueError if one of these arrays is missing."""
         for name in names:
             if getattr(self, name) is None:
                 raise ValueError(f"arms without {name}, which this needs")
@@ -181,8 +181,8 @@ def find_gaps(arms: Arms) -> Floats:
 def best_block(arms: Arms, rules: Rules, gaps: Floats, enough: int) -> tuple[float, int, int]:
     """Return the block with the widest gaps around it, and its range in by_mean.
 
-    Only blocks of at most as many arms as a group may have, that are not declared wholly and with
-    the declared ones make at least `enough`. The gap, the lesser of the two, is 0 if there is none.
+    A block has at most as many arms as a group may have, at least one that is not declared, and
+    with the declared arms at least `enough`. The gap is the lesser of the two; 0 if there is none.
     """
     block = _Range()
     gap = _best_block(arms.record, byref(rules), gaps, enough, block)
@@ -190,12 +190,12 @@ def best_block(arms: Arms, rules: Rules, gaps: Floats, enough: int) -> tuple[flo
 
 
 def best_windows(arms: Arms, gaps: Floats, level: float, windows: Wholes) -> float:
-    """Find windows that no two share an arm: stretches that are long for the arms in them.
+    """Find windows that share no arm: stretches that are long for the arms in them.
 
     Between by_mean[first] and those before it and by_mean[last] and those after it is a distance of
-    at least `level` for each of the last - first gaps that there can be, and some to spare beyond
-    that; or it is a single gap, of which `gaps` says so. No window has a declared arm, and those
-    must be certain to lie where `by_mean` has them.
+    at least `level` for each of the last - first gaps that there can be, and a distance to spare;
+    or the window is a single gap, which `gaps` says is that wide. No window has a declared arm;
+    the declared arms must be certain to lie where `by_mean` has them.
 
     Writes first and last of each, as many as `windows` has rows.
 

@@ -63,10 +63,10 @@ static double whole_capital(double s, double m, double p, double base)
         divergence += s * log(s / (m * p));
     if (s < m)
         divergence += (m - s) * log((m - s) / (m * (1.0 - p)));
-    const double one = LOG_CENTRED + centred_capital(s, m, p);
-    const double two = LOG_JEFFREYS + divergence + base;
-    const double most = most_of(one, two);
-    return most + log1p(exp(least_of(one, two) - most));
+    const double centred = LOG_CENTRED + centred_capital(s, m, p);
+    const double jeffreys = LOG_JEFFREYS + divergence + base;
+    const double most = most_of(centred, jeffreys);
+    return most + log1p(exp(least_of(centred, jeffreys) - most));
 }
 
 /* The log of the whole capital against 0 < p < 1 after s successes in m >= 1 pulls. */

@@ -14,7 +14,7 @@ __all__ = ["centred_interval", "centred_intervals"]
 
 _ends = function("centred_ends", "real real real results")
 _intervals = function("centred_intervals", "floats wholes whole real floats floats")
-_Ends = c_double * 2  # found once, since intervals are asked for after each reward
+_Ends = c_double * 2  # made once, since intervals are asked for after each reward
 
 
 def centred_interval(s: float, m: float, level: float) -> tuple[float, float]:

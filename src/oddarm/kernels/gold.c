@@ -220,17 +220,18 @@ WIDE static void maybe_apart(const struct gold *run, const struct block *block, 
     const uint8_t *others = run->path + second * (BLOCK + 1);
     const float *units = block->units, *reach = block->reach;
     const float total = (float)run->totals[first], other = (float)run->totals[second];
-    const float wide = (float)run->share[first], large = (float)run->share[second];
+    const float first_share = (float)run->share[first], second_share = (float)run->share[second];
     const int sweeps = (int)block->sweeps;
-    float z[BLOCK + 1], far[BLOCK + 1];
+    float z[BLOCK + 1], second_reach[BLOCK + 1];
     for (int s = 0; s <= sweeps; s++) {
         z[s] = (other + (float)others[s]) * units[behind + s];
-        far[s] = large * reach[behind + s] - MARGIN;
+        second_reach[s] = second_share * reach[behind + s] - MARGIN;
     }
     for (int s = 0; s < sweeps; s++) {
         const float y = (total + (float)ones[s + 1]) * units[ahead + s + 1];
-        const float mine = wide * reach[ahead + s + 1];
-        apart[s] = (fabsf(y - z[s]) > mine + far[s]) | (fabsf(y - z[s + 1]) > mine + far[s + 1]);
+        const float first_reach = first_share * reach[ahead + s + 1];
+        apart[s] = (fabsf(y - z[s]) > first_reach + second_reach[s]) |
+                   (fabsf(y - z[s + 1]) > first_reach + second_reach[s + 1]);
     }
 }
 
@@ -239,23 +240,23 @@ WIDE static void maybe_apart(const struct gold *run, const struct block *block, 
 static bool apart_at(const struct gold *run, struct block *block, int64_t first, int64_t second,
     int u, int w, int64_t time)
 {
-    const int64_t mine = run->counts[first] + u, theirs = run->counts[second] + w;
+    const int64_t first_count = run->counts[first] + u, second_count = run->counts[second] + w;
     const double total = run->totals[first] + run->path[first * (BLOCK + 1) + u];
     const double other = run->totals[second] + run->path[second * (BLOCK + 1) + w];
-    const double distance = fabs(total / (double)mine - other / (double)theirs);
+    const double distance = fabs(total / (double)first_count - other / (double)second_count);
     if (run->rule.kind == PER_PULL) {
         fill_table(run, block);
-        return distance >
-               run->b * (block->table[mine - block->begin] + block->table[theirs - block->begin]);
+        return distance > run->b * (block->table[first_count - block->begin] +
+                                       block->table[second_count - block->begin]);
     }
     double unit = block->unit; /* the least within the block, as radii grow with time */
-    double both = radius((double)mine, total, unit, &run->rule) +
-                  radius((double)theirs, other, unit, &run->rule);
+    double both = radius((double)first_count, total, unit, &run->rule) +
+                  radius((double)second_count, other, unit, &run->rule);
     if (distance <= run->b * SAFE * both)
         return false;
     unit = unit_after(time, &run->rule);
-    both = radius((double)mine, total, unit, &run->rule) +
-           radius((double)theirs, other, unit, &run->rule);
+    both = radius((double)first_count, total, unit, &run->rule) +
+           radius((double)second_count, other, unit, &run->rule);
     return distance > run->b * both;
 }
 
@@ -328,12 +329,12 @@ static void flip(const struct gold *run, int64_t parted)
     }
 }
 
-/* A common neighbour of two arms; -1 if they have none. */
+/* A common neighbour of two arms; -1 if there is none. */
 static int64_t common(const struct gold *run, int64_t i, int64_t j)
 {
-    const uint8_t *mine = run->edges + i * run->n, *theirs = run->edges + j * run->n;
+    const uint8_t *row_i = run->edges + i * run->n, *row_j = run->edges + j * run->n;
     for (int64_t x = 0; x < run->n; x++)
-        if (mine[x] && theirs[x])
+        if (row_i[x] && row_j[x])
             return x;
     return -1;
 }
@@ -358,10 +359,10 @@ static bool joined(const struct gold *run, int64_t parted)
 
 static int64_t terminals(const struct gold *run)
 {
-    int64_t found = 0;
+    int64_t count = 0;
     for (int64_t i = 0; i < run->n; i++)
-        found += run->stage[i] > 0;
-    return found;
+        count += run->stage[i] > 0;
+    return count;
 }
 
 /* Lines 18, 19 and 30 to 36: find the communities, and make the members of small ones terminal.
@@ -375,15 +376,15 @@ static bool declare(const struct gold *run, int64_t pulls)
         if (stage[i] + 1 > latest)
             latest = stage[i] + 1;
     }
-    bool found = false;
+    bool changed = false;
     for (int64_t first = 0; first < n; first++) {
         if (run->seen[first])
             continue;
         int64_t size = 1;
         queue[0] = first;
         run->seen[first] = 1;
-        for (int64_t at = 0; at < size; at++) {
-            const uint8_t *row = run->edges + queue[at] * n;
+        for (int64_t place = 0; place < size; place++) {
+            const uint8_t *row = run->edges + queue[place] * n;
             for (int64_t j = 0; j < n; j++) {
                 if (row[j] && !run->seen[j]) {
                     run->seen[j] = 1;
@@ -393,15 +394,15 @@ static bool declare(const struct gold *run, int64_t pulls)
         }
         if (size > run->max_members)
             continue;
-        for (int64_t at = 0; at < size; at++) {
-            if (!stage[queue[at]]) {
-                stage[queue[at]] = latest;
-                run->score[queue[at]] = pulls;
-                found = true;
+        for (int64_t place = 0; place < size; place++) {
+            if (!stage[queue[place]]) {
+                stage[queue[place]] = latest;
+                run->score[queue[place]] = pulls;
+                changed = true;
             }
         }
     }
-    return found;
+    return changed;
 }
 
 /* Compute the times that are OPEN. */
@@ -418,22 +419,22 @@ static int64_t replay(const struct gold *run, int64_t parted, int64_t end)
 {
     const int64_t n = run->n, size = end - run->pulls;
     int64_t *latest = run->latest, *before = run->before;
-    for (int64_t at = 1; at <= size; at++)
-        latest[at] = -1;
+    for (int64_t step = 1; step <= size; step++)
+        latest[step] = -1;
     for (int64_t e = 0; e < parted; e++) {
         before[e] = latest[run->times[e] - run->pulls];
         latest[run->times[e] - run->pulls] = e;
     }
-    for (int64_t at = 1; at <= size; at++) {
-        for (int64_t e = latest[at]; e >= 0; e = before[e]) {
+    for (int64_t step = 1; step <= size; step++) {
+        for (int64_t e = latest[step]; e >= 0; e = before[e]) {
             run->edges[run->ones[e] * n + run->others[e]] = 0;
             run->edges[run->others[e] * n + run->ones[e]] = 0;
         }
         bool split = false;
-        for (int64_t e = latest[at]; e >= 0 && !split; e = before[e])
+        for (int64_t e = latest[step]; e >= 0 && !split; e = before[e])
             split = common(run, run->ones[e], run->others[e]) < 0;
-        if (split && declare(run, run->pulls + at))
-            return run->pulls + at;
+        if (split && declare(run, run->pulls + step))
+            return run->pulls + step;
     }
     return end;
 }

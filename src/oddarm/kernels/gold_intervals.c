@@ -4,14 +4,14 @@
 /* Find the stretches, within which arms are pulled in wide vectors; return how many. */
 static int64_t find_stretches(const struct sweeps *run)
 {
-    int64_t found = 0;
+    int64_t count = 0;
     for (int64_t x = 0; x < run->size; x++) {
         const int64_t i = run->arms[x];
-        if (!found || run->until[found - 1] != i)
-            run->since[found++] = i;
-        run->until[found - 1] = i + 1;
+        if (!count || run->until[count - 1] != i)
+            run->since[count++] = i;
+        run->until[count - 1] = i + 1;
     }
-    return found;
+    return count;
 }
 
 /* Pull each arm of a stretch for the m-th time, and shrink its interval; none becomes empty. */

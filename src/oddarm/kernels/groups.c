@@ -1,4 +1,4 @@
-/* A set of arms known by intervals: is it an outlier group, is it not, and what would tell.
+/* Whether a set of arms is an outlier group, by their intervals, and which pulls would tell.
  *
  * docs/adaptive.md has the mathematics; groups.py says what each exported function does. */
 #include "blocks.h"
@@ -85,7 +85,7 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     }
     small |= 0 < size && size < min_segment;
     const double possible = largest_inside(low, high, order, member, n).length;
-    if (apart <= 0.0) { /* who lies between whom is not certain */
+    if (apart <= 0.0) { /* the order of the arms is not certain */
         apart = 0.0;
         most = INFINITY;
         certain = 0.0;
@@ -101,8 +101,7 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     return apart > rules->gap_factor * possible;
 }
 
-/* Plan until the group has gaps of `gap` and none wider than (1+epsilon)'s part of that may be
- * inside. */
+/* Plan until the group has gaps of `gap` and no gap inside may be wider than gap / (1+epsilon). */
 static double confirm(const struct arms *arms, const struct rules *rules, const struct group *group,
     double gap, double *factors, double budget, char *work)
 {

@@ -1,6 +1,6 @@
-"""A set of arms known by intervals: is it an outlier group, is it not, and what would tell.
+"""Whether a set of arms is an outlier group, by their intervals, and which pulls would tell.
 
-docs/adaptive.md has the mathematics; the work is done by groups.c.
+docs/adaptive.md has the mathematics; groups.c does the work.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 
 /* For loops that gain by wide vectors: compiled also for processors that have them, and chosen
  * when the library is loaded. Results are the same to the last bit. Not with clang, which may lack
- * what tells the processors apart. */
+ * the code that detects the processor. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else

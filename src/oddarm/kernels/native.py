@@ -30,7 +30,7 @@ class _Array:
         """Return what ctypes hands over; a TypeError if the array is of another kind."""
         if value is None:
             return None
-        if value.dtype is not self._dtype and value.dtype != self._dtype:  # mostly the very same
+        if value.dtype is not self._dtype and value.dtype != self._dtype:  # usually the same object
             raise TypeError(f"an array of {value.dtype}, must be of {self._dtype}")
         return _handed(value)
 
@@ -78,26 +78,26 @@ def function(name: str, takes: str, gives: str | None = None) -> Callable[..., A
         gives: The kind of the number that it returns; None if it returns nothing.
     """
     SIGNATURES[name] = takes, gives
-    found = _LIBRARY[name]
+    compiled = _LIBRARY[name]
     kinds = [KINDS[kind] for kind in takes.split()]
-    found.argtypes = [c_void_p if isinstance(kind, _Array) else kind for kind in kinds]
-    found.restype = KINDS[gives] if gives else None
+    compiled.argtypes = [c_void_p if isinstance(kind, _Array) else kind for kind in kinds]
+    compiled.restype = KINDS[gives] if gives else None
     arrays = [(i, kind.hand) for i, kind in enumerate(kinds) if isinstance(kind, _Array)]
     if not arrays:
-        return found
+        return compiled
 
     def call(*arguments: Any) -> Any:
         # Not by `from_param`: ctypes would turn a KeyboardInterrupt in it into an ArgumentError.
         given = list(arguments)
         for i, hand in arrays:
             given[i] = hand(given[i])
-        return found(*given)
+        return compiled(*given)
 
     return call
 
 
 def layout(text: str) -> dict[str, Any]:
-    """Return the kinds of a struct's fields by name: line by line a kind and some names."""
+    """Return the kinds of a struct's fields by name: each line has a kind and names."""
     lines = [line.split() for line in text.strip().split("\n")]
     return {name: KINDS[kind] for kind, *names in lines for name in names}
 

@@ -57,7 +57,7 @@ static double weakest(const struct sides *sides, double start, double stop, doub
     const struct bets *bets)
 {
     const struct arms *arms = sides->known;
-    const int64_t *some = way < 0 ? sides->below : sides->above;
+    const int64_t *candidates = way < 0 ? sides->below : sides->above;
     const int64_t count = way < 0 ? sides->below_count : sides->above_count;
     double up[OCTAVES], down[OCTAVES];
     value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
@@ -70,7 +70,7 @@ static double weakest(const struct sides *sides, double start, double stop, doub
     }
     double least = INFINITY;
     for (int64_t a = 0; a < count; a++) {
-        const int64_t arm = some[a];
+        const int64_t arm = candidates[a];
         if (arms->high[arm] < start || arms->low[arm] > stop)
             continue;
         const double successes = arms->totals[arm];
@@ -91,12 +91,12 @@ static double weakest(const struct sides *sides, double start, double stop, doub
 }
 
 /* Whether no arm of those below at x and arm of those above at y can be neighbours, for all x from
- * `start` to `stop`, and y from x + `narrow` to x + `wide`.
+ * `start` to `stop`, and y from x + `min_gap` to x + `max_gap`.
  *
  * The capital against x grows with x, that against y falls with y, so the ends of a stretch bound
  * what is within; a stretch that they do not decide is halved. */
-static bool rejected(const struct sides *sides, double start, double stop, double narrow,
-    double wide, double needed, const struct bets *bets)
+static bool rejected(const struct sides *sides, double start, double stop, double min_gap,
+    double max_gap, double needed, const struct bets *bets)
 {
     struct {
         double start, stop;
@@ -114,13 +114,14 @@ static bool rejected(const struct sides *sides, double start, double stop, doubl
         const int depth = stack[size].depth;
         double capital = weakest(sides, a, b, a, -1, bets);
         if (capital < INFINITY)
-            capital += weakest(sides, a + narrow, b + wide, b + wide, 1, bets);
+            capital += weakest(sides, a + min_gap, b + max_gap, b + max_gap, 1, bets);
         if (capital >= needed)
             continue;
         const double middle = (a + b) / 2;
         capital = weakest(sides, middle, middle, middle, -1, bets);
         if (capital < INFINITY)
-            capital += weakest(sides, middle + narrow, middle + wide, middle + wide, 1, bets);
+            capital +=
+                weakest(sides, middle + min_gap, middle + max_gap, middle + max_gap, 1, bets);
         if (capital < needed || depth >= DEPTH)
             return false;
         stack[size].start = a;
@@ -184,22 +185,22 @@ double certain_gap(const struct arms *known, int64_t at, double estimate, double
     bets.count = SCALES;
     memcpy(bets.stakes, STAKES, sizeof STAKES);
     int halvings = 0;
-    double cell = exp2(-(place - 1) / FINE), wide = cell;
+    double cell = exp2(-(place - 1) / FINE), next_gap = cell;
     while (gap < estimate && halvings <= HALVINGS) {
         for (int k = 0; k < SCALES; k++)
             bets.steps[k] = RATIOS[k] * cell;
         needed = gap_evidence(gap, n, delta);
-        if (!rejected(&sides, floor, least_of(top, ceiling - gap), gap, wide, needed, &bets)) {
-            wide = gap + (wide - gap) / 2;
+        if (!rejected(&sides, floor, least_of(top, ceiling - gap), gap, next_gap, needed, &bets)) {
+            next_gap = gap + (next_gap - gap) / 2;
             halvings++;
             continue;
         }
-        gap = wide;
+        gap = next_gap;
         if (halvings == 0) {
             place--;
-            cell = wide = exp2(-(place - 1) / FINE);
+            cell = next_gap = exp2(-(place - 1) / FINE);
         } else {
-            wide = gap + (cell - gap) / 2;
+            next_gap = gap + (cell - gap) / 2;
             halvings++;
         }
     }

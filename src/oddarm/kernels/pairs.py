@@ -1,7 +1,6 @@
 """Gaps made certain by the evidence of two neighbours at once, for endless 0/1 rewards.
 
-docs/adaptive.md has the statement and its proof; the work is done by pairs.c, which says in short
-how it goes.
+docs/adaptive.md has the statement and its proof; pairs.c does the work, and says how in short.
 """
 
 from __future__ import annotations

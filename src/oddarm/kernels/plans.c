@@ -71,7 +71,7 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
     const double *low = arms->low, *high = arms->high, *means = arms->means;
     const double *single_evidence = arms->single_evidence;
     const double below = means[by_mean[at - 1]], above = means[by_mean[to]];
-    const double spare = above - below - gap, wide = spare + gap;
+    const double spare = above - below - gap, distance = spare + gap;
     const bool alone = to > at || !single_evidence;
     double for_order = 0.0, for_gap = 0.0; /* the evidence that plans count on */
     if (!alone) {
@@ -95,8 +95,9 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
                 wanted = squared(have / (far + part * spare));
             } else {
                 const double own = single_evidence[arm];
-                const double single = own / squared(far + part * wide);
-                const double both = for_order / (far * (far + 2.0 * wide) + part * wide * wide);
+                const double single = own / squared(far + part * distance);
+                const double both =
+                    for_order / (far * (far + 2.0 * distance) + part * distance * distance);
                 const double apart = for_gap / (far * (far + 2.0 * spare) + part * spare * spare);
                 wanted = (have * have / own) * most_of(apart, least_of(single, both));
             }

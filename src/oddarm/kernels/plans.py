@@ -1,6 +1,6 @@
 """Which pulls would make gaps certain and rule out rivals, if every estimate is right.
 
-docs/adaptive.md has the mathematics; the work is done by plans.c.
+docs/adaptive.md has the mathematics; plans.c does the work.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Target(Record):
         windows: First and last place of each window.
 
     Attributes:
-        gap: A gap of at least this is certain at each of the cuts, and no piece with gaps above
-            (1+ε) times that is left which can leave out an arm of the block; none at all if there
-            is no block.
-        level: The windows are certain to have gaps of that, and no piece beside the first of the
-            cuts, if there is one, is left with gaps above (1+ε) times that.
+        gap: At each of the cuts a gap of at least this is certain. No piece is left that has gaps
+            above (1+ε) times this and can leave out an arm of the block; if there is no block, no
+            piece with such gaps.
+        level: Each window is certain to have a gap of at least this. If there is a cut, no piece
+            beside the first one is left that has gaps above (1+ε) times this.
     """
 
     kinds: ClassVar = layout("""
@@ -50,7 +50,7 @@ class Target(Record):
             self.give(windows=windows, window_count=len(windows))
 
     def asking(self, gap: float, level: float = 0.0) -> Target:
-        """Return the target itself, with other widths."""
+        """Set the widths and return the target itself."""
         self.gap, self.level = gap, level
         return self
 
@@ -71,11 +71,11 @@ def plan_target(
         rules: The rules of the problem.
         target: What is to be certain.
         start: By what factors pulls are planned to grow already.
-        budget: The plan is given up when it costs that or more.
+        budget: Planning stops when the plan costs that or more.
 
     Returns:
         By what factor the pulls of each arm must grow, and how many more pulls than now that takes;
-        infinite if it was given up, or cannot be.
+        infinite if planning stopped, or no plan is possible.
     """
     factors = start.copy()
     cost = _plan_target(arms.having("pulls"), byref(rules), byref(target), factors, budget)

@@ -11,7 +11,7 @@ __all__ = ["pool_interval", "pool_intervals"]
 
 _ends = function("pool_ends", "real real real real real results")
 _intervals = function("pool_intervals", "floats wholes wholes whole real real floats floats")
-_Ends = c_double * 2  # found once, since intervals are asked for after each reward
+_Ends = c_double * 2  # made once, since intervals are asked for after each reward
 
 
 def pool_interval(
@@ -27,13 +27,4 @@ def pool_intervals(
     totals: Any, counts: Any, pools: Any, level: float, prior: float, low: Any, high: Any
 ) -> None:
     """Write the ends of every arm."""
-    _intervals(
-        totals,
-        counts,
-        pools,
-        len(counts),
-        level,
-        prior,
-        low,
-        high,
-    )
+    _intervals(totals, counts, pools, len(counts), level, prior, low, high)

@@ -111,7 +111,7 @@ def _plot(result: Result) -> str:
     colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
     with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):
         axes = plot_intervals(result, width=5.2)
-        axes.set_title("", loc="left")  # the page says it
+        axes.set_title("", loc="left")  # the heading of the page says it
         figure = axes.get_figure(root=True)
         assert figure is not None
         drawn = io.StringIO()

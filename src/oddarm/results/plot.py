@@ -34,7 +34,7 @@ MOST_COMMUNITIES = 8
 MOST_VECTORS = 500
 """With more arms, a vector image contains them as pixels."""
 NAME_HEIGHT = 0.03
-"""The room for a name, as a share of the height of the plot."""
+"""The space for a name, as a share of the height of the plot."""
 
 
 def plot_intervals(
@@ -149,12 +149,12 @@ def _shade(ax: Axes, gaps: list[Gap]) -> None:
 
 
 def _heights(order: NDArray[np.intp], outlier: NDArray[np.bool_]) -> tuple[Floats, float]:
-    """Return the height of each arm and of the whole; among many arms, outliers get more room."""
+    """Return the height of each arm and of the whole; among many arms, outliers get more space."""
     n, outliers = len(order), max(int(outlier.sum()), 1)
-    room = np.where(outlier[order], max(1.0, min(NAME_HEIGHT * n, n / (2 * outliers))), 1.0)
-    ends = np.cumsum(room)
+    space = np.where(outlier[order], max(1.0, min(NAME_HEIGHT * n, n / (2 * outliers))), 1.0)
+    ends = np.cumsum(space)
     height = np.empty(n)
-    height[order] = ends - room / 2 - 0.5
+    height[order] = ends - space / 2 - 0.5
     return height, float(ends[-1])
 
 

@@ -105,5 +105,5 @@ def describe(search: Search) -> str:
         leaders = ", ".join(shortened(printable(arm), 20) for arm in search.ranking()[:LEADERS])
         parts.append(f"leading: {leaders}")
     if search.errors:
-        parts.append(f"{len(search.errors)} set aside")
+        parts.append(f"{len(search.errors)} failed")
     return " · ".join(parts)

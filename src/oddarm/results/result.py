@@ -125,8 +125,8 @@ class Result:
             problem=problem,
             strategy=strategy,
             certificates=[
-                replace(one, members=tuple(names[i] for i in one.members))
-                for one in outcome.certificates
+                replace(certificate, members=tuple(names[i] for i in certificate.members))
+                for certificate in outcome.certificates
             ],
         )
 
@@ -149,11 +149,11 @@ class Result:
             self.statuses,
             strict=True,
         )
-        found = [
+        by_arm = [
             ArmRow(arm, rank, pulls, _number(mean), low, high, _number(score), status)
             for arm, rank, pulls, mean, low, high, score, status in rows
         ]
-        return sorted(found, key=lambda row: row.rank)
+        return sorted(by_arm, key=lambda row: row.rank)
 
     @property
     def decision_scores_(self) -> Floats:
@@ -167,7 +167,7 @@ class Result:
         return np.array([status == "outlier" for status in self.statuses], dtype=np.int64)
 
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Result:
-        """Return the same result, spoken of in other words, such as "routes" and "rows"."""
+        """Return the same result with other words, such as "routes" and "rows"."""
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
     @property
@@ -213,12 +213,12 @@ class Result:
         """Where the declared arms lie: "above", "below", "in between" or "above and below"."""
         declared = self.labels_ == 1
         failed = np.array([status == "failed" for status in self.statuses])
-        mine, rest = self.means[declared], self.means[~declared & ~failed]
+        outlying, rest = self.means[declared], self.means[~declared & ~failed]
         rest = rest[~np.isnan(rest)]
-        if not len(mine) or not len(rest):
+        if not len(outlying) or not len(rest):
             return "apart from"
-        above, below = bool((mine > rest.max()).any()), bool((mine < rest.min()).any())
-        inside = bool(((mine <= rest.max()) & (mine >= rest.min())).any())
+        above, below = bool((outlying > rest.max()).any()), bool((outlying < rest.min()).any())
+        inside = bool(((outlying <= rest.max()) & (outlying >= rest.min())).any())
         if inside:
             return "in between" if not (above or below) else "apart from"
         return "above and below" if above and below else "above" if above else "below"
@@ -247,10 +247,10 @@ class Result:
             ],
             "certificates": [
                 {
-                    **{key: _finite(value) for key, value in asdict(one).items()},
-                    "epsilon": _number(one.epsilon),
+                    **{key: _finite(value) for key, value in asdict(certificate).items()},
+                    "epsilon": _number(certificate.epsilon),
                 }
-                for one in self.certificates
+                for certificate in self.certificates
             ],
             "provenance": self.provenance,
         }

@@ -37,7 +37,7 @@ def text_table(
         columns: What each column is like.
         rows: A cell for each column.
         width: The most characters of a line. To fit, cells are shortened; where that is not
-            enough, columns are left out, and cells take the room that this makes.
+            enough, columns are left out, and the other cells get their space.
 
     Example:
         >>> print(text_table([Column("host", left=True), Column("rows")], [("a", "7"), ("b", "1")]))

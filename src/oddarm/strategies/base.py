@@ -1,4 +1,4 @@
-"""What a strategy is: whom to pull next, what is decided, when to stop.
+"""What a strategy is: which arms to pull next, what is decided, when to stop.
 
 A `Strategy` is a frozen set of parameters, shared freely; `start` makes the `Run` that one search
 drives. A run sees indices and a tally, never names, storage or the source of rewards.
@@ -113,11 +113,11 @@ class RunContext:
 class Run(ABC):
     """One run of a strategy: the mutable part.
 
-    With the tally, the attributes that `fields` names are the state of a run: they are saved, and
-    on loading checked, each by its kind of `oddarm.state`, then all together by `rules`. A run of
-    your own declares its attributes there, as those of oddarm do; one that declares none has only
-    its verdict saved, and starts anew on the tally for all else. What follows from other
-    attributes is not declared: `restore` computes it.
+    The state of a run is the tally and the attributes that `fields` names. They are saved. On
+    loading, each is checked by its kind of `oddarm.state`, then all together by `rules`. A run of
+    your own declares its attributes in `fields`. A run that declares none saves only its verdict,
+    and starts anew on the tally. Attributes that follow from others are not declared: `restore`
+    computes them.
 
     Attributes:
         verdict: "running" until the run is over, then why it ended.
@@ -141,7 +141,7 @@ class Run(ABC):
         """Return the arms to pull next, at most `limit`; None: one natural round."""
 
     def ask_indices(self, limit: int | None) -> Indices:
-        """Return the same as an array; for runs that can do without a list."""
+        """Return the same as an array; runs that need no list override this."""
         return np.array(self.ask(limit), dtype=np.intp)
 
     @abstractmethod
@@ -159,7 +159,7 @@ class Run(ABC):
             self.update(arm)
 
     def interval_ends(self) -> tuple[Floats, Floats]:
-        """Return the ends of all arms' intervals, those that decide."""
+        """Return the ends of the intervals that decide, of all arms."""
         return self.bound.interval(self.tally)
 
     @abstractmethod
@@ -207,17 +207,17 @@ class Run(ABC):
 
     @property
     def reason(self) -> str:
-        """Why it is, or is not."""
+        """Why δ is proved, or why not."""
         return self.bound.reason
 
     def fields(self) -> dict[str, Kind]:
-        """Return the attributes that are the state of the run, and what each may be."""
+        """Return the attributes that are the state of the run, and the kind of each."""
         return {"verdict": Word(*get_args(Verdict))}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between the fields and the tally: whether it does, and in words.
+        """Yield the rules between the fields and the tally: whether each holds, and its words.
 
-        Each is looked at before the next is computed, so a rule may rely on those before it.
+        Each is checked before the next is computed, so a rule may rely on those before it.
         """
         yield from ()
 
@@ -229,7 +229,7 @@ class Run(ABC):
         """Take over the state that `to_dict` returned.
 
         Raises:
-            StateError: A field or a rule is broken; the run is of no use then.
+            StateError: A field or a rule is broken; do not use the run then.
         """
         decode_fields(self, self.fields(), values, "run")
         for holds, rule in self.rules():
@@ -277,6 +277,6 @@ class Strategy(ABC):
 
 
 def without_gaps(stages: Wholes) -> bool:
-    """Return whether 1, 2, … up to the last stage are all there."""
-    found = np.unique(stages[stages > 0])
-    return len(found) == int(stages.max())
+    """Return whether the stages are numbered 1, 2, … without a gap."""
+    numbers = np.unique(stages[stages > 0])
+    return len(numbers) == int(stages.max())

@@ -92,11 +92,11 @@ class MaxGapRun(RoundRun):
         self.split: float | None = None
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         return {**super().fields(), "split": OrNone(Real())}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         over = self.verdict != "running"
         yield over or self.split is None, "a run that goes on has not found the split"

@@ -1,4 +1,4 @@
-"""What strategies share that pull in rounds and keep an interval for each arm."""
+"""The base of strategies that pull in rounds and keep an interval for each arm."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RoundRun(Run):
     Attributes:
         queue: What is left to be asked of the current round.
         started: How many arms of the first round have been asked for.
-        asked: How often each arm has been asked for, pulls on their way included.
+        asked: How often each arm has been asked for, pulls in flight included.
         answer: The arms declared, in order.
     """
 
@@ -66,7 +66,7 @@ class RoundRun(Run):
         return self.intervals.bound
 
     def interval_ends(self) -> tuple[Floats, Floats]:
-        """Return the ends of all arms' intervals, those that decide."""
+        """Return the ends of the intervals that decide, of all arms."""
         return self.intervals.low.copy(), self.intervals.high.copy()
 
     def ask(self, limit: int | None) -> Sequence[int]:
@@ -87,7 +87,7 @@ class RoundRun(Run):
         return arms
 
     def _refill(self, again: bool) -> None:
-        """Fill the queue; with what was asked for and not told only if `again`."""
+        """Fill the queue; repeat pulls that were asked for and not told only if `again`."""
         n = self.context.n
         if self.started < n:
             self.queue, self.started = list(range(self.started, n)), n
@@ -95,9 +95,9 @@ class RoundRun(Run):
         np.maximum(self.asked, self.tally.counts, out=self.asked)  # rewards told after a budget
         if self.ready:
             self.queue = [i for i in self.next_round() if not self.exhausted(i)]
-            if not self.queue:  # what matters most has no rewards left
+            if not self.queue:  # the arms of the round have no rewards left
                 self.queue = [i for i in range(n) if not self.exhausted(i)]
-        if not self.queue and again:  # all is on its way, or was lost there
+        if not self.queue and again:  # all pulls are in flight, or were lost
             left = self.tally.counts == 0
             if self.tally.pools is not None:
                 left |= self.tally.counts < self.tally.pools
@@ -171,7 +171,7 @@ class RoundRun(Run):
         """Return how far each arm lies beyond the rule's threshold."""
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         n = self.context.n
         return {
             "verdict": Word("running", "ranked", "none"),
@@ -183,7 +183,7 @@ class RoundRun(Run):
         }
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield self.verdict == "running" or self.ready, "a run that is over has pulled every arm"
         expected = ("ranked",) if self.answer else ("running", "none")
         yield self.verdict in expected, "arms are declared if the verdict is 'ranked'"

@@ -55,6 +55,7 @@ def places(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb", "pyarrow"])
+@pytest.mark.slow
 def test_no_other_file_is_reached(tmp_path, places, kind):
     """Neither a condition nor a reward reads or writes another file, or changes a setting."""
     rows_of_the_caller = pa.table({"x": [1]})

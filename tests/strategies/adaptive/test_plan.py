@@ -166,6 +166,7 @@ def targets(count, seed, make, paired=None):
 
 
 @pytest.mark.parametrize("make", [block_target, window_target])
+@pytest.mark.slow
 def test_plans_are_those_of_the_definition(make):
     """Cost and factors equal those of the literal plan to the last bit."""
     finite = 0
@@ -621,6 +622,7 @@ def test_a_run_comes_on_once_its_plan_is_fulfilled(until):
 
 @pytest.mark.parametrize("limit", [None, 1, 7, 4000])
 @pytest.mark.parametrize("zero_one", [True, False])
+@pytest.mark.slow
 def test_no_arm_is_asked_for_more_than_its_pool_has(limit, zero_one):
     """Whatever is asked for at once, and whether or not it is told, pools are not overdrawn."""
     rng = np.random.default_rng([zero_one, limit or 0])

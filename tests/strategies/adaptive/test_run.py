@@ -227,6 +227,7 @@ def test_the_radii_of_the_paper_are_refused():
 
 
 @pytest.mark.parametrize("until", ["ranked", "found", "confirmed"])
+@pytest.mark.slow
 def test_verdicts_are_final(until):
     """What is told after the end is counted and changes neither answer nor intervals."""
     search = drive(oddarm.Search(10, "adaptive", max_outliers=1, until=until), SimulatedArms(MEANS))

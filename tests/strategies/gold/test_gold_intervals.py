@@ -59,6 +59,7 @@ def test_equals_a_literal_rendering(seed, kind):
 
 
 @pytest.mark.parametrize("n", [11, 20, 50])
+@pytest.mark.slow
 def test_compiled_simulation_gives_the_same_answers(n):
     """simulate() and ask(1)/tell on the same seed agree in every number of the state."""
     instance = oddarm.datasets.synthetic("intermediate", n, 5.0, seed=n)

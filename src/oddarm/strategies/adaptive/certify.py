@@ -68,7 +68,7 @@ class Stage:
 
     Attributes:
         new: The arms declared at this stage.
-        pulls: The pulls after which they were.
+        pulls: The pulls after which they were declared.
         members: Which arms were declared up to this stage.
         judgement: Whether those are a group; its bounds are final once the run is over.
     """
@@ -120,8 +120,8 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
 def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floats) -> bool:
     """Whether no further group is possible, as its members would leave a window free.
 
-    Either no piece has gaps above (1+ε) times the level of the windows; or none beside a wider gap
-    has them, and none at all has gaps above (1+ε) times that one.
+    Either no piece has gaps above (1+ε) times the level of the windows; or no piece beside a wider
+    gap has such gaps, and no piece at all has gaps above (1+ε) times the wider gap.
     """
     further = rules.max_members - int(arms.declared.sum())
     windows = np.empty((further + 1, 2), dtype=np.int64)
@@ -187,21 +187,21 @@ def exact_stages(
 ) -> list[Stage]:
     """Return the stages of a search whose means are known exactly, all judged.
 
-    Groups that contain all that is declared follow as further stages. If a group is neither that
-    nor a stage, an interval has failed, which has probability at most δ, and what was declared is
+    Groups that contain all declared arms follow as further stages. If a group is neither one of
+    those nor a stage, an interval has failed, which has probability at most δ: then all stages are
     withdrawn.
     """
     limits = problem.epsilon, problem.rho, problem.strict
-    found = outlier_groups(means, *limits, mixed=True, max_outliers=problem.max_outliers)
-    groups: list[frozenset[Any]] = [frozenset(group.members) for group in found]
+    exact = outlier_groups(means, *limits, mixed=True, max_outliers=problem.max_outliers)
+    groups: list[frozenset[Any]] = [frozenset(group.members) for group in exact]
     sets = [frozenset(np.flatnonzero(stage.members).tolist()) for stage in stages]
     last = sets[-1] if sets else frozenset()
     result = list(stages)
     if not all(group in sets or group >= last for group in groups):
         result = []
     for group in groups:
-        known = result[-1].members if result else np.zeros(len(means), dtype=np.bool_)
-        new = np.array([arm for arm in sorted(group) if not known[arm]], dtype=np.int64)
+        declared = result[-1].members if result else np.zeros(len(means), dtype=np.bool_)
+        new = np.array([arm for arm in sorted(group) if not declared[arm]], dtype=np.int64)
         if len(new):
             result.append(Stage.after(result, new, pulls, len(means)))
     return [replace(stage, judgement=_judge_exactly(means, stage, groups)) for stage in result]

@@ -1,4 +1,4 @@
-"""Whom to pull for which certificate, and how many pulls that would take.
+"""Which arms to pull for which certificate, and how many pulls that would take.
 
 All of it supposes that every estimate is right and that an interval shrinks with the root of its
 arm's pulls. docs/adaptive.md says which pulls decide what.
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     Attributes:
         factors: By what factor the pulls of each arm must grow.
         cost: How many pulls that takes; infinite if nothing can be foreseen.
-        ending: Whether that is to show that no further group is possible.
+        ending: Whether the plan is to show that no further group is possible.
     """
 
     factors: Floats
@@ -93,11 +93,11 @@ class RoundPlanner:
 
     def _end(self, arms: Arms, start: Plan) -> Plan:
         """Plan to leave no further group, from planned factors on, for less than their cost."""
-        best, most = start, self.rules.max_members
-        gap, first, last = best_block(arms, self.rules, self.gaps, most)
+        best, max_members = start, self.rules.max_members
+        gap, first, last = best_block(arms, self.rules, self.gaps, max_members)
         if gap > 0:
             best = self._climb(arms, self._block(first, last, gap), start)
-        windows = np.empty((most - int(arms.declared.sum()) + 1, 2), dtype=np.int64)
+        windows = np.empty((max_members - int(arms.declared.sum()) + 1, 2), dtype=np.int64)
         exact = Arms.exactly(arms.means, arms.by_mean, arms.declared)
         level = best_windows(exact, self.gaps, 0.0, windows)
         if level > 0:
@@ -136,8 +136,8 @@ class RoundPlanner:
         """Plan with various shares made certain, from the last best ones on; the cheapest wins.
 
         It walks along the share of a gap, then along that of windows if there are any: up as long
-        as that is cheaper, or else down. So one step more along either, when it is left, is not
-        cheaper. If no plan on the way is possible, all shares of a gap are tried.
+        as that is cheaper, or else down. When a walk ends, one more step along it is not cheaper.
+        If no plan of a walk is possible, all shares of a gap are tried.
 
         Returns:
             The cheapest plan; `start` if none costs less.

@@ -33,7 +33,7 @@ class Round:
         self._next = 0
 
     def begin(self, asked: Wholes, counts: Wholes) -> None:
-        """Aim at the pulls that complete the quota, beyond what was asked for."""
+        """Set the goal of each arm: the pulls asked for so far, plus its quota."""
         self.goal[:] = np.where(self.quota > 0, asked + self.quota, 0)
         self.waiting = int((counts < self.goal).sum())
 

@@ -93,7 +93,7 @@ class AdaptiveRun(Run):
         low: Lower ends of the arms' intervals, over all times so far.
         high: Upper ends.
         means: Estimates: the sample means, kept within the intervals.
-        dirty: Whether an arm has rewards that its interval does not know yet.
+        dirty: Whether an arm has rewards that its interval does not include yet.
         asked: How often each arm has been asked for, or told of.
         round: What is left of the present round.
         stages: The arms declared, stage by stage.
@@ -150,7 +150,7 @@ class AdaptiveRun(Run):
         return np.zeros(self.context.n, dtype=np.bool_)
 
     def interval_ends(self) -> tuple[Floats, Floats]:
-        """Return the intervals that decide, up to date; looking at them changes nothing."""
+        """Return the intervals that decide, up to date; the run stays as it is."""
         low, high = self.low.copy(), self.high.copy()
         if self.verdict == "running" and self.dirty.any():
             arms = np.flatnonzero(self.dirty)
@@ -210,7 +210,7 @@ class AdaptiveRun(Run):
         self._settle()
 
     def _narrowed(self, arms: Indices) -> tuple[Floats, Floats]:
-        """Return the intervals of some arms by all that was told."""
+        """Return the intervals of some arms by all rewards told."""
         low, high = self._bound.interval(self.tally.take(arms.tolist()))
         # Crossed ends mean that an interval has failed, which has probability at most δ/n; the
         # latest one alone then lets the search end.
@@ -219,7 +219,7 @@ class AdaptiveRun(Run):
         return np.where(failed, low, both[0]), np.where(failed, high, both[1])
 
     def _refresh(self) -> None:
-        """Bring the intervals up to date."""
+        """Bring the intervals of dirty arms up to date."""
         arms = np.flatnonzero(self.dirty)
         self.low[arms], self.high[arms] = self._narrowed(arms)
         means = self.tally.totals[arms] / self.tally.counts[arms]
@@ -233,7 +233,7 @@ class AdaptiveRun(Run):
         resort(self.by_mean, self.means)
 
     def _settle(self) -> None:
-        """Decide by all that was told."""
+        """Decide by all rewards told."""
         if self.dirty.any():
             self._refresh()
             if self.ready:
@@ -303,7 +303,7 @@ class AdaptiveRun(Run):
         self._end()
 
     def _confirmed(self) -> int:
-        """Return up to which stage the arms declared are a group; 0 if none is known."""
+        """Return the last stage whose declared arms are a group; 0 if there is none."""
         verdicts = [stage.judgement.verdict for stage in self.stages]
         return max((k for k, verdict in enumerate(verdicts, start=1) if verdict == 1), default=0)
 
@@ -318,10 +318,10 @@ class AdaptiveRun(Run):
         """Plan a round.
 
         Args:
-            another: Whether the ask has had a round. If not, what was asked and not told is asked
-                for anew if there is nothing else.
-            left: How many more pulls the ask wants; None for a round. Of many arms another round
-                has them all: nothing is learnt in between.
+            another: Whether this ask has had a round already. If not, and the plan wants no pull,
+                pulls that were asked for and not told are asked for again.
+            left: How many more pulls the ask wants; None for a round. Above MANY_ARMS arms,
+                another round has them all: no reward comes in between.
         """
         at_once = left if another and self.context.n > MANY_ARMS else None
         counts = self.tally.counts
@@ -348,20 +348,20 @@ class AdaptiveRun(Run):
         quota = self._planned_quota(asked, at_once)
         if left is not None:
             quota = np.minimum(quota, left)
-            if not quota.any():  # what matters most is known exactly
+            if not quota.any():  # the planned arms are exhausted
                 quota = np.minimum(left, 1)
         return quota
 
     def _planned_quota(self, asked: Wholes, at_once: int | None) -> Floats:
-        """Return the pulls of a round by a plan, regardless of what pools have left."""
+        """Return the pulls of a round by a plan, whatever pools have left."""
         counts, caution = asked.astype(np.float64), self.caution
-        known = bool((asked == self.tally.counts).all())
+        all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
         while plan.cost == 0 and self.pair_delta and caution < MAX_CAUTION:
-            # All that was foreseen is not enough.
-            caution *= CAUTION_STEP if known or len(asked) <= MANY_ARMS else LARGE_CAUTION_STEP
+            # The evidence that was planned for is not enough.
+            caution *= CAUTION_STEP if all_told or len(asked) <= MANY_ARMS else LARGE_CAUTION_STEP
             plan = self._plan(counts, caution)
-        if known:
+        if all_told:
             self.caution = caution
         wanted = np.ceil(np.minimum(counts * (plan.factors - 1.0), 1e15))
         step = np.maximum(np.ceil(MAX_GROWTH * counts), 1.0)
@@ -395,7 +395,7 @@ class AdaptiveRun(Run):
         return plan
 
     def _foreseen(self, counts: Floats) -> Arms:
-        """Return what will be known of the arms after so many pulls of each."""
+        """Return the arms as they are expected to be after so many pulls of each."""
         low, high, told = self.low, self.high, self.tally.counts
         if (counts > told).any():
             # Rewards in flight will narrow the intervals like those that came.
@@ -436,25 +436,25 @@ class AdaptiveRun(Run):
         by_mean = np.argsort(means, kind="stable")
         arms, gaps = Arms.exactly(means, by_mean, declared), estimated_gaps(means, by_mean)
         _, first, last = best_block(arms, self._rules(), gaps, 0)
-        stage = np.full(n, n + 1)
-        stage[by_mean[first:last]] = n
-        for k, one in enumerate(self.stages):
-            stage[one.new] = k
+        stage_of = np.full(n, n + 1)
+        stage_of[by_mean[first:last]] = n
+        for k, stage in enumerate(self.stages):
+            stage_of[stage.new] = k
         far = np.abs(means - np.median(means))
-        return np.lexsort((np.arange(n), -far, stage))
+        return np.lexsort((np.arange(n), -far, stage_of))
 
     def certificates(self, order: Indices) -> list[Certificate]:
         """Return what is certain of each set of arms that may be a group, the smallest first."""
-        found = []
+        certificates = []
         for stage in self.stages:
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
-            found.append(stage.certificate(judgement, order))
-        return found
+            certificates.append(stage.certificate(judgement, order))
+        return certificates
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         return saved.fields(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -464,6 +464,6 @@ class AdaptiveRun(Run):
     def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
         saved.restore(self, values)
-        seen = self.tally.counts > 0
-        self.means[seen] = np.clip(self.tally.means, self.low, self.high)[seen]
+        pulled = self.tally.counts > 0
+        self.means[pulled] = np.clip(self.tally.means, self.low, self.high)[pulled]
         self._sort()

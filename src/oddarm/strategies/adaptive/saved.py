@@ -1,4 +1,4 @@
-"""The saved state of a run of the adaptive strategy, in a form that old files have too.
+"""The saved state of a run of the adaptive strategy, in the form that old files have.
 
 The stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1, or 0;
 `when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group is possible,
@@ -34,8 +34,8 @@ AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution"
 
 
 def fields(run: AdaptiveRun) -> dict[str, Kind]:
-    """Return what is saved, and what each may be."""
-    n, rewards, most = run.context.n, run.context.rewards, run.max_members
+    """Return the saved attributes and the kind of each."""
+    n, rewards, max_members = run.context.n, run.context.rewards, run.max_members
     share = Whole(0, len(SHARES) - 1)
     ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
     return {
@@ -46,10 +46,10 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "asked": wholes,
         "quota": wholes,
         "goal": wholes,
-        "stages": Wholes(n, 0, most),
+        "stages": Wholes(n, 0, max_members),
         "when": Reals(n, 1, max(run.tally.pulls, 1), nan=True),
-        "verdicts": Wholes(most + 2, -1, 1),
-        "judged": Reals((most + 2, 4), -np.inf, np.inf),
+        "verdicts": Wholes(max_members + 2, -1, 1),
+        "judged": Reals((max_members + 2, 4), -np.inf, np.inf),
         "share": share,
         "base": share,
         "patience": Whole(0, PATIENCE),
@@ -60,12 +60,12 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
 
 def encoded(run: AdaptiveRun) -> SimpleNamespace:
     """Return the state under the names of `fields`."""
-    n, most = run.context.n, run.max_members
+    n, rows = run.context.n, run.max_members + 2
     saved = SimpleNamespace(**{name: getattr(run, name) for name in AS_THEY_ARE})
     saved.quota, saved.goal, saved.pairs = run.round.quota, run.round.goal, run.pair_delta
     saved.share, saved.base = run.shares
     saved.stages, saved.when = np.zeros(n, dtype=np.int64), run.scores()
-    saved.verdicts, saved.judged = np.zeros(most + 2, dtype=np.int64), np.zeros((most + 2, 4))
+    saved.verdicts, saved.judged = np.zeros(rows, dtype=np.int64), np.zeros((rows, 4))
     saved.verdicts[0] = run.complete
     for k, stage in enumerate(run.stages, start=1):
         saved.stages[stage.new] = k
@@ -94,21 +94,27 @@ def restore(run: AdaptiveRun, values: Any) -> None:
 
 
 def _rules(run: AdaptiveRun, saved: SimpleNamespace) -> Iterator[tuple[bool | np.bool_, str]]:
-    """Yield what must hold between saved fields and the tally: whether it does, and in words.
+    """Yield the rules between saved fields and the tally: whether each holds, and its words.
 
-    Each is looked at before the next is computed, so a rule may rely on those before it.
+    Each is checked before the next is computed, so a rule may rely on those before it.
     """
     counts, over = run.tally.counts, saved.verdict != "running"
     yield (saved.low <= saved.high).all(), "no interval has its ends crossed"
-    yield not (saved.dirty & (counts == 0)).any(), "what an interval lacks was told"
-    known = (counts > 0) & ~saved.dirty
-    widths = saved.high[known] - saved.low[known]
+    yield (
+        not (saved.dirty & (counts == 0)).any(),
+        "only an arm with rewards has an interval to update",
+    )
+    current = (counts > 0) & ~saved.dirty
+    widths = saved.high[current] - saved.low[current]
     yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"
     declared, last = saved.stages > 0, int(saved.stages.max())
-    most = run.max_members
-    yield int(declared.sum()) <= most, f"at most {most} arms are declared"
+    limit = run.max_members
+    yield int(declared.sum()) <= limit, f"at most {limit} arms are declared"
     yield without_gaps(saved.stages), "stages are numbered without gaps"
-    yield (np.isnan(saved.when) == ~declared).all(), "declared arms have the pulls after which"
+    yield (
+        (np.isnan(saved.when) == ~declared).all(),
+        "every declared arm has the pulls after which it was",
+    )
     yield saved.verdicts[0] >= 0, "verdicts begin with 0 or 1"
     yield not saved.verdicts[last + 1 :].any(), "no more is judged than declared"
     yield run.ready or not (over or last), "nothing is declared before every arm was pulled"

@@ -90,11 +90,11 @@ class GoldRun(SweepRun):
         """Take note that the compiled loop has pulled arms in turn, and judged them."""
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         return {**super().fields(), "graph": OrNone(Edges(self.context.n))}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         if self.graph is None:
             yield not self.terminal.any(), "no arm is terminal before there is a graph"

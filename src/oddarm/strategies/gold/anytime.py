@@ -122,12 +122,12 @@ class AnytimeRun(GoldRun):
         self.beta = self.radius.radii(self.judged)
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         judged = Wholes(self.context.n, 0, self.tally.counts)
         return {**super().fields(), "judged": judged}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         if self.graph is not None:
             yield (self.judged > 0).all(), "every arm of the graph was judged by its pulls"

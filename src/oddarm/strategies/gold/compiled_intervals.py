@@ -90,11 +90,11 @@ def _chain(members: NDArray[np.intp], low: Floats, high: Floats) -> list[int]:
     while high[chain[-1]] < lows[-1]:
         last = chain[-1]
         # The last to begin before the middle; where arms are sparse, the one that reaches furthest.
-        at = int(np.searchsorted(lows, (low[last] + high[last]) / 2, side="right")) - 1
-        if high[members[at]] <= high[last]:
+        place = int(np.searchsorted(lows, (low[last] + high[last]) / 2, side="right")) - 1
+        if high[members[place]] <= high[last]:
             beside = members[: np.searchsorted(lows, high[last], side="right")]
-            at = int(np.argmax(high[beside]))
-        chain.append(int(members[at]))
+            place = int(np.argmax(high[beside]))
+        chain.append(int(members[place]))
     return chain
 
 

@@ -42,21 +42,21 @@ class NeighbourGraph:
         newly = reached.copy()
         newly[arm] = False
         while newly.any():
-            found = self.edges[newly].any(axis=0)
-            newly = found & ~reached
+            neighbours = self.edges[newly].any(axis=0)
+            newly = neighbours & ~reached
             reached |= newly
         return np.flatnonzero(reached)
 
     def communities(self) -> list[NDArray[np.intp]]:
         """Return all communities, by their first arm: ConnectedComponents of line 18."""
         self.may_have_split = False
-        found = []
+        communities = []
         unseen = np.ones(len(self.edges), dtype=bool)
         while unseen.any():
             members = self.community(int(np.argmax(unseen)))
             unseen[members] = False
-            found.append(members)
-        return found
+            communities.append(members)
+        return communities
 
 
 class Edges(Kind):

@@ -106,18 +106,18 @@ class GoldIntervalRun(SweepRun):
             The communities that the arms in play were in, each by ascending lower ends.
         """
         in_play = self.in_play
-        found = interval_communities(self.low[in_play], self.high[in_play])
-        communities = [in_play[members] for members in found]
+        parts = interval_communities(self.low[in_play], self.high[in_play])
+        communities = [in_play[members] for members in parts]
         self.update_terminal(communities)
         return communities
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         ends = Reals(self.context.n, -math.inf, math.inf)
         return {**super().fields(), "level": Whole(), "low": ends, "high": ends}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         yield (self.low <= self.high).all(), "no interval has its ends crossed"
         fewest = self.tally.counts[self.stage == 0].min(initial=self.tally.pulls)

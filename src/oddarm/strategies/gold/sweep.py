@@ -104,8 +104,8 @@ class SweepRun(Run):
 
     def declared(self, order: Indices) -> list[int]:
         """Return the terminal arms, the first to become so first."""
-        found: list[int] = order[: np.count_nonzero(self.stage)].tolist()
-        return found
+        terminal: list[int] = order[: np.count_nonzero(self.stage)].tolist()
+        return terminal
 
     def scores(self) -> Floats:
         """Return S; nan for an arm that never became terminal."""
@@ -116,17 +116,17 @@ class SweepRun(Run):
     def order(self) -> Indices:
         """Line 20: rank by S; then by distance of the mean from the median; then as given."""
         distance = self.tally.means
-        seen = ~np.isnan(distance)
-        centre = float(np.median(distance[seen])) if seen.any() else 0.0
+        pulled = ~np.isnan(distance)
+        centre = float(np.median(distance[pulled])) if pulled.any() else 0.0
         distance -= centre
         np.abs(distance, out=distance)
-        distance[~seen] = -1.0
+        distance[~pulled] = -1.0
         np.negative(distance, out=distance)
         stage = np.where(self.stage > 0, self.stage, np.iinfo(np.int64).max)
         return np.lexsort((distance, stage))
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         n = self.context.n
         return {
             "verdict": Word("running", "ranked"),
@@ -136,7 +136,7 @@ class SweepRun(Run):
         }
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         terminal = self.terminal
         yield ((self.score > 0) == terminal).all(), "the terminal arms are those with a score"
         yield without_gaps(self.stage), "stages are numbered without gaps"

@@ -24,7 +24,7 @@ class ROAILUCB(RobustStrategy):
     the widest of those whose distance from it may be the MAD.
 
     Promises: as ROAI-Elim, whatever is pulled, for the stopping rule is the same. The choice of
-    the arms for median and MAD is ours; the publication leaves room in it.
+    the arms for median and MAD is ours; the publication leaves it open.
 
     Finds: high outliers only:
 
@@ -53,14 +53,14 @@ class ROAILUCBRun(RobustRun):
     """Rounds of one or two arms."""
 
     def next_round(self) -> list[int]:
-        """The arms on whose intervals the answer hangs."""
+        """The arms on whose intervals the answer depends."""
         ends = self.ends()
         counts = self.tally.counts
         low, high, widths = self.intervals.low, self.intervals.high, self.intervals.widths
         undecided = self.overlap_threshold(ends)
         above = self.tally.means > robust_threshold(self.tally.means, self.k)
         median, mad = self.overlap_median(ends), self.overlap_mad(ends)
-        # A pull narrows an interval by about width/(2m); the threshold's hangs on many arms.
+        # A pull narrows an interval by about width/(2m); the threshold's depends on many arms.
         gain = (ends.theta[1] - ends.theta[0]) / counts[median | mad].sum()
         critical = [
             _first_largest(-low, undecided & above),

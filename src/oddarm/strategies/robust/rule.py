@@ -1,6 +1,6 @@
 """The robust rule that ROAI-Elim and ROAI-LUCB share (Zhu, Katariya and Nowak, ICML 2020).
 
-Outlier is an arm with a mean above θ = median(y) + k·1.4826·MAD(y), with MAD the median absolute
+An outlier is an arm with a mean above θ = median(y) + k·1.4826·MAD(y), with MAD the median absolute
 deviation from the median. Half of the arms may be anywhere without moving θ beyond the rest.
 
 A median is monotone in each of its arguments, so intervals of the arms give an interval of θ

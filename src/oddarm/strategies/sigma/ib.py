@@ -64,11 +64,11 @@ class IBRun(SigmaRun):
         self.taken: list[int] = []
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         return {**super().fields(), "taken": Arms(self.context.n)}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         if self.verdict == "running":
             yield len(self.taken) < self.context.n, "a run that goes on has an arm left"
@@ -82,7 +82,7 @@ class IBRun(SigmaRun):
 
     @property
     def reason(self) -> str:
-        """Why not."""
+        """Why δ is not proved."""
         return "the threshold that ends the search is estimated from the data at hand"
 
     def next_round(self) -> list[int]:

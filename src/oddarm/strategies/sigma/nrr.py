@@ -35,7 +35,7 @@ class NRR(SigmaStrategy):
 
     @property
     def promise(self) -> str:
-        """There is none."""
+        """No promise: only what the estimate did."""
         return "the estimate has not changed for 1/delta pulls"
 
     def start(self, context: RunContext) -> NRRRun:
@@ -58,7 +58,7 @@ class NRRRun(SigmaRun):
         self.unchanged = 0
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         latest = OrNone(Arms(self.context.n))
         return {**super().fields(), "latest": latest, "unchanged": Whole()}
 
@@ -69,7 +69,7 @@ class NRRRun(SigmaRun):
 
     @property
     def reason(self) -> str:
-        """Why not."""
+        """Why δ is not proved."""
         return "the rule stops when its estimate has not changed for 1/delta pulls"
 
     def next_round(self) -> list[int]:
@@ -77,7 +77,7 @@ class NRRRun(SigmaRun):
         return list(range(self.context.n))
 
     def update_many(self, arms: Indices) -> None:
-        """Count the pulls of each arm apart, since their number decides."""
+        """Decide after each arm, since the number of pulls decides."""
         Run.update_many(self, arms)
 
     def decide(self, arm: int) -> None:

@@ -1,6 +1,6 @@
 """The k-sigma rule that RR, WRR, NRR and IB share.
 
-Outlier is an arm with a mean above θ = mean(y) + k·std(y). The rule cannot see outliers that are
+An outlier is an arm with a mean above θ = mean(y) + k·std(y). The rule cannot see outliers that are
 low or in between, and one outlier far up raises the threshold for all others.
 """
 

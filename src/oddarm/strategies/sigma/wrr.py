@@ -77,13 +77,13 @@ class WRRRun(SigmaRun):
         self.overlap: NDArray[np.bool_] = np.ones(context.n, dtype=bool)
 
     def fields(self) -> dict[str, Kind]:
-        """Return what is saved, and what each may be."""
+        """Return the saved attributes and the kind of each."""
         n = self.context.n
         own = {"position": Whole(-1, n - 1), "quota": Reals(n, 0.0), "overlap": Flags(n)}
         return {**super().fields(), **own}
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
-        """Yield what must hold between them."""
+        """Yield the rules that the saved attributes keep."""
         yield from super().rules()
         if self.tally.pools is None:  # a visit to an exhausted pool raises its quota for nothing
             visits = np.maximum(self.asked, self.tally.counts)
@@ -101,7 +101,7 @@ class WRRRun(SigmaRun):
         return [self.position]
 
     def adopt(self) -> None:
-        """Let each arm have had the quota that it used."""
+        """Take the pulls that each arm has as the quota that it has had."""
         self.quota[:] = self.tally.counts
         super().adopt()
 
