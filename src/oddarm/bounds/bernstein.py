@@ -4,10 +4,9 @@ For rewards in [0, 1] with mean y and λ in [0, 1), Π(1 + λ(x-y)) is a marting
 Liu (2015) it is at least exp(λS - ψ(λ)V) with S = Σ(x-y), V = Σ(x-y)² and ψ(λ) = -log(1-λ) - λ.
 Mixing λ with the gamma-exponential mixture of Howard et al. (2021, Proposition 9) has a closed
 form, and the mean y is rejected once that reaches 2/α (the 2 is for the mirror image). At y = ŷ-d,
-S = m·d and V = scatter + m·d². Since x - y ≥ -y, both may be measured in units of max(y, ½)
-instead of 1, which makes the interval up to twice as tight. The product falls as y grows whatever
-λ is, so a rejected mean rejects all means beyond it, and any crossing found is a valid end of the
-interval.
+S = m·d and V = scatter + m·d². Since x - y ≥ -y, both may be measured in units of max(y, ½) instead
+of 1, which makes the interval tighter. The product falls as y grows whatever λ is, so a rejected
+mean rejects all means beyond it, and any crossing is a valid end of the interval.
 
 No order of the rewards enters: told in batches, late or shuffled, they give the same interval.
 """

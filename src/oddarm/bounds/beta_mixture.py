@@ -118,8 +118,8 @@ def _counted(successes: Any, pulls: Any) -> tuple[Floats, Floats]:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ParameterError(
-        f"successes == {successes!r} and pulls == {pulls!r}, must be numbers of the same "
-        "count, with 0 <= successes <= pulls <= 2**53."
+        f"successes == {successes!r} and pulls == {pulls!r}, must be equally many numbers, "
+        "with 0 <= successes <= pulls <= 2**53."
     )
 
 

@@ -1,8 +1,8 @@
 """Radii of the k-sigma rule (Zhuang, Wang and Wang, NIPS 2017): of each arm and of the threshold.
 
-The threshold is θ = mean(y) + k·std(y) over the arms' means (population deviation). As printed, δ'
-= 6δ/(π²(n+1)T²) is spent on each of n arms and the threshold in round T. What is proved instead
-are the time-uniform intervals of the arms, each at δ/n; if they hold, |θ̂-θ| ≤ mean(r) + k·rms(r)
+The threshold is θ = mean(y) + k·std(y) over the arms' means (population deviation). As printed,
+δ' = 6δ/(π²(n+1)T²) is spent on each of n arms and the threshold in round T. What is proved are
+the time-uniform intervals of the arms, each at δ/n; if they hold, |θ̂-θ| ≤ mean(r) + k·rms(r)
 with r the larger half of each interval, since the mean moves by at most the mean of the errors and
 the deviation by at most their root mean square. No further probability is spent.
 """
