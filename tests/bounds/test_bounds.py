@@ -10,8 +10,8 @@ from scipy.stats import hypergeom
 
 from oddarm import OddarmError, bounds
 from oddarm.bounds.bernstein import log_wealth
-from oddarm.bounds.numerics import erfcinv as our_erfcinv
 from oddarm.bounds.paper import delta_prime
+from oddarm.kernels.numerics import erfcinv as our_erfcinv
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
 from oddarm.tally import Tally
 

@@ -24,13 +24,12 @@ from oddarm._typing import Floats, Indices
 from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
 from oddarm.errors import ParameterError
+from oddarm.kernels.jeffreys import jeffreys_narrow
 from oddarm.tally import Tally
 
-__all__ = ["BetaMixture", "jeffreys_interval", "kl_deviation"]
+__all__ = ["BetaMixture", "kl_deviation"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-FEW = 4
-"""For fewer arms than this, plain arithmetic is faster than a call of compiled code."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,18 @@ class BetaMixture(Bound):
         return self.bounds_for(tally.totals, tally.counts)
 
     def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
-        """Return the interval of one arm, in plain arithmetic."""
-        m = int(tally.counts[arm])
-        if not m or self.prior != 0.5:
+        """Return the interval of one arm."""
+        if self.prior != 0.5:
             return super().interval_of(tally, arm)
-        return jeffreys_interval(float(tally.totals[arm]), float(m), -math.log(self.alpha))
+        low, high = np.zeros(1), np.ones(1)
+        self.narrow_many(tally.at(arm), np.zeros(1, dtype=np.intp), low, high)
+        return float(low[0]), float(high[0])
 
     def narrow_many(self, tally: Tally, arms: Indices, low: Floats, high: Floats) -> None:
-        """Narrow the intervals of some arms; those of many in compiled code."""
-        if len(arms) < FEW or self.prior != 0.5:
+        """Narrow the intervals of some arms, in compiled code."""
+        if self.prior != 0.5:
             super().narrow_many(tally, arms, low, high)
             return
-        from oddarm.kernels.jeffreys import jeffreys_narrow
-
         jeffreys_narrow(tally.totals, tally.counts, arms, -math.log(self.alpha), low, high)
 
     def bounds_for(self, successes: ArrayLike, pulls: ArrayLike) -> tuple[Floats, Floats]:
@@ -151,60 +149,3 @@ def kl_deviation(a: Floats, b: Floats, level: Floats) -> Floats:
             if np.all(step <= 1e-14 * d):
                 break
     return np.asarray(np.where(b > 0, d, 0.0))
-
-
-# The same for one arm, in plain arithmetic, as in jeffreys.c. What Stirling's formula leaves out is
-# tabulated for small counts: log Γ(z+½) - (z log z - z + ½ log 2π), and the like for log Γ(z).
-
-_HALF_REMAINDERS = tuple(
-    math.lgamma(z + 0.5) - ((z * math.log(z) if z else 0.0) - z + _HALF_LOG_2PI) for z in range(16)
-)
-_REMAINDERS = (
-    0.0,
-    *(math.lgamma(z) - ((z - 0.5) * math.log(z) - z + _HALF_LOG_2PI) for z in range(1, 16)),
-)
-
-
-def jeffreys_interval(s: float, m: float, level: float) -> tuple[float, float]:
-    """Return the ends for s successes in m ≥ 1 pulls with the prior ½, at log(1/α) = level."""
-    f = m - s
-    part = 0.0
-    for z in (s, f):
-        if z < 16.0:
-            part += _HALF_REMAINDERS[int(z)]
-        else:
-            inverse = 1.0 / z
-            square = inverse * inverse
-            part += inverse * (-1 / 24 + square * (7 / 2880 - square * 31 / 40320))
-    if m < 16.0:
-        part -= _REMAINDERS[int(m)]
-    else:
-        inverse = 1.0 / m
-        square = inverse * inverse
-        part -= inverse * (1 / 12 - square * (1 / 360 - square / 1260))
-    evidence = part - 0.5 * math.log(m) + _HALF_LOG_2PI - math.log(math.pi)
-    tau = (level - evidence) / m
-    p, q = s / m, f / m
-    up, down = 0.0, 0.0
-    for side in range(2):  # as `kl_deviation`, first upwards, then downwards
-        a, b = (p, q) if side == 0 else (q, p)
-        d = 0.0
-        if b > 0.0:
-            entropy = -a * math.log(a) if a > 0.0 else 0.0
-            d = -b * math.expm1(-(tau + entropy) / b)
-            d = min(d, math.sqrt(tau / 2), tau + math.sqrt(tau * (tau + 2 * a)), b)
-            for _ in range(40):
-                if d >= b:
-                    break
-                value = -b * math.log1p(-d / b) - tau
-                if a > 0.0:
-                    value -= a * math.log1p(d / a)
-                step = value * (a + d) * (b - d) / d
-                if not step > 1e-14 * d:
-                    break
-                d -= step
-        if side == 0:
-            up = d
-        else:
-            down = d
-    return p - down, min(p + up, 1.0)

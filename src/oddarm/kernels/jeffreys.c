@@ -1,5 +1,5 @@
-/* The Beta(1/2, 1/2) mixture, to the last bit as `oddarm.bounds.beta_mixture.jeffreys_interval`,
- * which says what it is. */
+/* The Beta(1/2, 1/2) mixture, to the last bit as `jeffreys_interval` in
+ * tests/reference/numerics.py, which says what it is. */
 #include "kernels.h"
 
 #define LOG_PI 1.1447298858494002
