@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint verify bench clean
+.PHONY: help demo test quick coverage lint verify bench clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -36,7 +36,7 @@ lint: $(LIBRARY) ## ruff, mypy --strict, clang-format, and which way imports poi
 	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)/*.c $(KERNELS)/*.h benchmarks/*.c
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing
-	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }
 
 test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
@@ -45,6 +45,9 @@ test: lint ## Everything that must hold: lint, tests, doctests of code and docum
 
 quick: $(LIBRARY) ## The tests without servers and without those that take long.
 	@$(BIN)/python -m pytest -q -n auto -m "not slow and not server" tests
+
+coverage: $(LIBRARY) ## The tests once more, with a look at which lines they reach.
+	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered --doctest-modules src reproduction tests
 
 verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slower).
 	@$(BIN)/python -m verification
