@@ -5,19 +5,24 @@ A source knows nothing of the algorithm: no ε, no δ, no verdicts.
 
 from __future__ import annotations
 
+import asyncio
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from oddarm._typing import Floats
 from oddarm.errors import SourceError, UnknownArmError
 from oddarm.rewards import Rewards
 from oddarm.sources.fingerprint import Fingerprint
 
-__all__ = ["Job", "Source", "position"]
+__all__ = ["CallSource", "Job", "ListedSource", "Source"]
 
 Job = Callable[[], Any]
 """Draws the rewards that were picked for it when called, or returns an awaitable of them."""
@@ -106,13 +111,70 @@ class Source(ABC):
         self.close()
 
 
-def position(positions: Mapping[Any, int], arm: Any) -> int:
-    """Return the position of an arm, or raise UnknownArmError."""
-    try:
-        return positions[arm]
-    except (KeyError, TypeError):
-        example = next(iter(positions), None)
+class ListedSource(Source):
+    """A source that knows its arms, and what their rewards may be, when it is made.
+
+    Args:
+        arms: The names of the arms, or a range of numbers.
+        rewards: What a reward may be, with the sizes of finite pools.
+    """
+
+    def __init__(self, arms: Sequence[Any], rewards: Rewards) -> None:
+        self._arms = arms
+        self._rewards = rewards
+        self._positions = (
+            None if isinstance(arms, range) else {arm: i for i, arm in enumerate(arms)}
+        )
+
+    @property
+    def arms(self) -> Sequence[Any]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
+    def rewards(self) -> Rewards:
+        """What a reward may be; its `pools` are the arms' sizes if the source is finite."""
+        return self._rewards
+
+    def position(self, arm: Any) -> int:
+        """Return the position of an arm, or raise UnknownArmError."""
+        try:
+            if self._positions is not None:
+                return self._positions[arm]
+            if 0 <= (number := operator.index(arm)) < len(self._arms):
+                return number
+        except (KeyError, TypeError):
+            pass
         raise UnknownArmError(
-            f"arm {arm!r} is not one of the {len(positions)} arms of this source, "
-            f"such as {example!r}: name it as the source does."
-        ) from None
+            f"arm {arm!r}, must be a whole number from 0 to {len(self._arms) - 1}."
+            if self._positions is None
+            else f"arm {arm!r} is not one of the {len(self._arms)} arms of this source, "
+            f"such as {next(iter(self._arms), None)!r}: name it as the source does."
+        )
+
+
+class CallSource(ListedSource):
+    """A source whose jobs call a function, or a coroutine function, of the user.
+
+    Args:
+        arms: The names of the arms, or a range of numbers.
+        rewards: What a reward may be.
+        function: What jobs call.
+    """
+
+    def __init__(self, arms: Sequence[Any], rewards: Rewards, function: Callable[..., Any]) -> None:
+        super().__init__(arms, rewards)
+        # A call returns a coroutine; also that of an object with an async __call__.
+        self._async = iscoroutinefunction(function) or iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004
+        )
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether the function is a coroutine function."""
+        return self._async
+
+    def draw(self, arm: Any, count: int = 1) -> Floats:
+        """Call the function for `count` rewards; a coroutine function in a loop of its own."""
+        drawn = self.job(arm, count)()
+        return np.asarray(asyncio.run(drawn) if self._async else drawn, dtype=np.float64)

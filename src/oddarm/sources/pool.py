@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from oddarm._checks import whole_number
-from oddarm._typing import Floats, Wholes
+from oddarm._typing import Wholes
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
-from oddarm.sources.base import Job, Source, position
+from oddarm.sources.base import CallSource, Job
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
-from oddarm.sources.function import is_async
 
 __all__ = ["PoolSource"]
 
@@ -24,7 +22,7 @@ _PLAIN = (str, bytes, int, float, type(None))
 """Types of items whose repr tells one value from another."""
 
 
-class PoolSource(Source):
+class PoolSource(CallSource):
     """A finite pool of items for each arm, and a function that scores one item.
 
     Items are drawn without replacement, each arm in its own random order. An item is scored
@@ -55,40 +53,18 @@ class PoolSource(Source):
             raise ParameterError(f"score == {score!r}, must be a function that scores an item.")
         self.score = score
         self.seed = whole_number("seed", seed, 0)
-        self._async = is_async(score)
-        self._arms = list(items)
-        self._positions = {arm: i for i, arm in enumerate(self._arms)}
         self._items = list(items.values())
         for arm, pool in items.items():
             if len(pool) == 0:
                 raise ParameterError(f"arm {arm!r} has no items, must have >= 1: leave it out.")
-        self._rewards = replace(as_rewards(rewards), pools=tuple(map(len, self._items)))
+        model = replace(as_rewards(rewards), pools=tuple(map(len, self._items)))
+        super().__init__(list(items), model, score)
         self._orders: dict[int, Wholes] = {}
         self._drawn = [0] * len(self._arms)
 
-    @property
-    def arms(self) -> Sequence[Hashable]:
-        """The names of the arms."""
-        return self._arms
-
-    @property
-    def rewards(self) -> Rewards:
-        """What a reward may be, and how many items each arm has."""
-        return self._rewards
-
-    @property
-    def asynchronous(self) -> bool:
-        """Whether `score` is a coroutine function."""
-        return self._async
-
-    def draw(self, arm: Any, count: int = 1) -> Floats:
-        """Score the next `count` items; a coroutine function in an event loop of its own."""
-        drawn = self.job(arm, count)()
-        return np.asarray(asyncio.run(drawn) if self._async else drawn, dtype=np.float64)
-
     def job(self, arm: Any, count: int = 1) -> Job:
         """Pick the next `count` items and return a call that scores them."""
-        i = position(self._positions, arm)
+        i = self.position(arm)
         pool = self._items[i]
         if i not in self._orders:
             self._orders[i] = np.random.default_rng([self.seed, i]).permutation(len(pool))
@@ -99,7 +75,7 @@ class PoolSource(Source):
 
     def seek(self, arm: Any, drawn: int) -> None:
         """Continue with item number `drawn` of the arm's order."""
-        self._drawn[position(self._positions, arm)] = drawn
+        self._drawn[self.position(arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:
         """Return the seed, and what the items are if they are text or numbers."""

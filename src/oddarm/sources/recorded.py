@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,14 +14,14 @@ from oddarm._checks import whole_number
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.errors import ParameterError, RewardError
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
-from oddarm.sources.base import Source, position
+from oddarm.sources.base import ListedSource
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 from oddarm.sources.simulated import streams, uniforms
 
 __all__ = ["RecordedSource"]
 
 
-class RecordedSource(Source):
+class RecordedSource(ListedSource):
     """Recorded rewards of each arm, in a random order per arm, or as recorded.
 
     Without replacement, an arm is a finite pool and each reward is drawn once. With replacement,
@@ -103,11 +103,9 @@ class RecordedSource(Source):
         self.replace = replace
         self.seed = whole_number("seed", seed, 0)
         self._shuffle = shuffle
-        self._arms = list(pools)
-        self._positions = {arm: i for i, arm in enumerate(self._arms)}
         self._pools = list(pools.values())
         sizes = None if replace else tuple(pool.size for pool in self._pools)
-        self._rewards = changed(model, pools=sizes)
+        super().__init__(list(pools), changed(model, pools=sizes))
         self._shuffled: dict[int, NDArray[Any]] = {}
         if not shuffle:
             self._shuffled = {
@@ -116,19 +114,9 @@ class RecordedSource(Source):
         self._starts, self._increments = streams(seed, len(pools))
         self._drawn = [0] * len(pools)
 
-    @property
-    def arms(self) -> Sequence[Hashable]:
-        """The names of the arms."""
-        return self._arms
-
-    @property
-    def rewards(self) -> Rewards:
-        """What a reward may be, and how many each arm has if drawn without replacement."""
-        return self._rewards
-
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm; without replacement, as many as are left."""
-        i = position(self._positions, arm)
+        i = self.position(arm)
         pool, first = self._pools[i], self._drawn[i]
         if self.replace:
             u = uniforms(self._starts[i], self._increments[i], first, count)
@@ -142,7 +130,7 @@ class RecordedSource(Source):
 
     def seek(self, arm: Any, drawn: int) -> None:
         """Continue with reward number `drawn` of the arm's order."""
-        self._drawn[position(self._positions, arm)] = drawn
+        self._drawn[self.position(arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:
         """Return the seed, how rewards are drawn, and what was recorded of each arm."""

@@ -7,7 +7,6 @@ it had never stopped. Each arm is a SplitMix64 stream with an increment of its o
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 from oddarm._checks import whole_number
 from oddarm._typing import Floats
 from oddarm.definitions.groups import Means, float_means
-from oddarm.errors import ParameterError, UnknownArmError
+from oddarm.errors import ParameterError
 from oddarm.rewards import Bernoulli, Rewards, SubGaussian, as_rewards
-from oddarm.sources.base import Source, position
+from oddarm.sources.base import ListedSource
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = ["SimulatedArms", "streams", "uniforms"]
@@ -52,7 +51,7 @@ def uniforms(start: np.uint64, increment: np.uint64, first: int, count: int) -> 
     return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
-class SimulatedArms(Source):
+class SimulatedArms(ListedSource):
     """Arms with known means, for experiments.
 
     Args:
@@ -80,13 +79,11 @@ class SimulatedArms(Source):
         seed: int = 0,
         shape: Literal["bernoulli"] | None = None,
     ) -> None:
-        self._rewards = as_rewards(rewards)
+        names, self.means = float_means(means)
+        super().__init__(range(len(self.means)) if names is None else names, as_rewards(rewards))
         if shape not in (None, "bernoulli"):
             raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
         self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
-        names, self.means = float_means(means)
-        self._arms: Sequence[Any] = range(len(self.means)) if names is None else names
-        self._positions = None if names is None else {arm: i for i, arm in enumerate(names)}
         if self.rewards.pools is not None:
             raise ParameterError(
                 "finite pools with simulated arms, which are endless: drop pools from the rewards."
@@ -108,19 +105,9 @@ class SimulatedArms(Source):
         self.starts, self.increments = streams(self.seed, len(self.means))
         self.drawn = np.zeros(len(self.means), dtype=np.int64)
 
-    @property
-    def arms(self) -> Sequence[Any]:
-        """The names of the arms."""
-        return self._arms
-
-    @property
-    def rewards(self) -> Rewards:
-        """What a reward may be."""
-        return self._rewards
-
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm."""
-        i, count = self._position(arm), whole_number("count", count, 0)
+        i, count = self.position(arm), whole_number("count", count, 0)
         u = uniforms(self.starts[i], self.increments[i], int(self.drawn[i]), count)
         self.drawn[i] += count
         return self._shape(u, float(self.means[i]))
@@ -130,12 +117,12 @@ class SimulatedArms(Source):
 
         Their mean is the arm's, as near as so many rewards allow.
         """
-        mean = float(self.means[self._position(arm)])
+        mean = float(self.means[self.position(arm)])
         return self._shape((np.arange(size) + 0.5) / size, mean)
 
     def seek(self, arm: Any, drawn: int) -> None:
         """Continue with reward number `drawn` of the arm's stream."""
-        self.drawn[self._position(arm)] = drawn
+        self.drawn[self.position(arm)] = drawn
 
     def fingerprint(self) -> Fingerprint:
         """Return the seed and what the means are."""
@@ -145,19 +132,6 @@ class SimulatedArms(Source):
             "zero_one": self.zero_one,
             CONTENT: digest([self.means.tobytes()]),
         }
-
-    def _position(self, arm: Any) -> int:
-        if self._positions is not None:
-            return position(self._positions, arm)
-        try:
-            number = operator.index(arm)
-        except TypeError:
-            number = -1
-        if not 0 <= number < len(self.means):
-            raise UnknownArmError(
-                f"arm {arm!r}, must be a whole number from 0 to {len(self.means) - 1}."
-            )
-        return number
 
     def _shape(self, u: Floats, mean: float) -> Floats:
         model = self.rewards

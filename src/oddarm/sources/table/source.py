@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as replaced
 from functools import partial
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from oddarm._checks import whole_number
 from oddarm._typing import Floats
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
-from oddarm.sources.base import Job, Source, position
+from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
 from oddarm.sources.table.rows import ShuffledRows
@@ -26,7 +26,7 @@ _AHEAD = 4096
 _AHEAD_IN_ALL = 1 << 22
 
 
-class TableSource(Source):
+class TableSource(ListedSource):
     """The rows of a table, as `oddarm.open_table` opens it.
 
     Args:
@@ -57,10 +57,8 @@ class TableSource(Source):
         self.seed = seed
         self.skipped = rows.skipped
         self.note = ""
-        self._arms = list(rows.arms)
         self._sizes = list(rows.sizes)
-        self._rewards = self._model(rows, rewards)
-        self._index = dict(zip(self._arms, range(len(self._arms)), strict=True))
+        super().__init__(list(rows.arms), self._model(rows, rewards))
         self._block = min(max(_AHEAD_IN_ALL // len(self._arms), 64), _AHEAD)
         self._drawn = [0] * len(self._arms)
         self._ahead: dict[int, Floats] = {}
@@ -69,23 +67,13 @@ class TableSource(Source):
         self._fingerprint: Fingerprint | None = None
 
     @property
-    def arms(self) -> list[Hashable]:
-        """The values of the arm column; tuples if there are several columns."""
-        return self._arms
-
-    @property
-    def rewards(self) -> Rewards:
-        """What a reward may be; finite pools unless rows are drawn with replacement."""
-        return self._rewards
-
-    @property
     def rows(self) -> int:
         """How many rows there are to draw."""
         return sum(self._sizes)
 
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm; fewer only if it has no more rows."""
-        index = position(self._index, arm)
+        index = self.position(arm)
         count = whole_number("count", count, least=0)
         draw = self._draw_with_replacement if self.replace else self._draw_once
         return draw(index, count)
@@ -96,7 +84,7 @@ class TableSource(Source):
 
     def seek(self, arm: Any, drawn: int) -> None:
         """Continue with reward number `drawn` of the arm's order."""
-        index = position(self._index, arm)
+        index = self.position(arm)
         drawn = whole_number("drawn", drawn, least=0)
         if self.replace:
             self._drawn[index] = self._seen[index] = 0
