@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 __all__ = ["Interrupts"]
@@ -59,12 +59,7 @@ class Interrupts:
         while self._noted:
             self._note(self._noted.pop(0), None)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._open = False
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from oddarm.runner.interrupts import Interrupts
@@ -58,12 +57,7 @@ class Session:
             self._watchers.append(self._stack.enter_context(SearchProgress()))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.queue.give_back()
         try:
             self._stack.close()
