@@ -113,7 +113,7 @@ class PullQueue:
 
     def take(self, pull: PendingPull, rewards: Any) -> None:
         """Tell the rewards of a pull, and those that waited for it."""
-        if pull not in self._untold:  # its arm was set aside
+        if pull not in self._untold:  # its arm has failed
             return
         pull.rewards, pull.drawn = rewards, True
         line = self._lines[pull.arm]
@@ -139,7 +139,7 @@ class PullQueue:
         Raises:
             SourceError: The source is at fault and not the arm, or too few arms are left.
         """
-        if pull not in self._untold:  # its arm was set aside
+        if pull not in self._untold:  # its arm has failed
             return
         if isinstance(error, SourceError):
             raise self._ended(f"{error}") from error
@@ -237,7 +237,7 @@ class PullQueue:
         self._core.tell(pull.arm, rewards)
 
     def _settle(self, pull: PendingPull) -> None:
-        """Forget a pull that was told, or whose arm was set aside."""
+        """Forget a pull that was told, or whose arm has failed."""
         del self._untold[pull]
         self._core.ledger.settle([pull.arm] * pull.count)
 

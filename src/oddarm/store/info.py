@@ -41,7 +41,7 @@ class StudyInfo:
         arms: How many arms it has.
         pulls: Rewards counted.
         waiting: Rewards told that wait until an earlier pull of their arm is told.
-        revision: How many events there were: asks, batches of tells, arms set aside, ….
+        revision: How many events there were: asks, batches of tells, failed arms, ….
         created: When it was made, in seconds since 1970.
         updated: When the last event came; `created` before that.
     """

@@ -1,8 +1,8 @@
 """The search of a study in memory, at some point of the log of its events.
 
 The log holds every ask, every batch of tells, every pull that expired or was given up and every arm
-set aside, in order. The search and its draws follow from these events: a snapshot and the log after
-it give both, in every process.
+that failed, in order. The search and its draws follow from these events: a snapshot and the log
+after it give both, in every process.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from oddarm.kernels.pairs import certain_gap
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.sources import RecordedSource
 from oddarm.strategies.adaptive.certify import estimated_gaps, places_around, widest_gaps
-from oddarm.strategies.adaptive.plan import Plan, RoundPlanner
+from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner
 
 DELTA = 0.1
 
@@ -526,7 +526,7 @@ def test_no_neighbouring_share_is_cheaper():
             continue
         ones = np.ones(arms.n)
         aim = planner._block(first, last, gap)
-        factors, cost, _ = planner._climb(planner.arms, aim, Plan(ones, math.inf))
+        factors, cost, _ = planner._climb(planner.arms, aim, RoundPlan(ones, math.inf))
         cuts = places_around(first, last, arms.n).tolist()
         problem = epsilon, most - sum(arms.declared), min_segment
         prices = [

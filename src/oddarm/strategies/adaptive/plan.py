@@ -24,10 +24,10 @@ from oddarm.strategies.adaptive.certify import (
 )
 from oddarm.strategies.adaptive.constants import PAIR_EASE, SHARES, WIDEST_GAPS
 
-__all__ = ["Plan", "RoundPlanner", "plan_judgement"]
+__all__ = ["RoundPlan", "RoundPlanner", "plan_judgement"]
 
 
-class Plan(NamedTuple):
+class RoundPlan(NamedTuple):
     """What to pull.
 
     Attributes:
@@ -41,13 +41,13 @@ class Plan(NamedTuple):
     ending: bool = False
 
 
-def plan_judgement(arms: Arms, rules: Rules, member: Flags) -> Plan:
+def plan_judgement(arms: Arms, rules: Rules, member: Flags) -> RoundPlan:
     """Plan to judge whether the members are a group."""
     shifts = np.zeros(len(member))
     if rules.pair_delta:  # pairs can tell the order of arms whose intervals overlap
         shifts += 2.0 * segments_of(member, arms.by_mean)
     order = np.lexsort((np.arange(len(member)), arms.low + shifts))
-    return Plan(*plan_group(arms, rules, order, member, shifts))
+    return RoundPlan(*plan_group(arms, rules, order, member, shifts))
 
 
 class RoundPlanner:
@@ -68,7 +68,7 @@ class RoundPlanner:
         self.share, self.base = shares
         self.gaps = estimated_gaps(arms.means, arms.by_mean)
 
-    def plan(self, to_the_end: bool, all_ways: bool) -> Plan:
+    def plan(self, to_the_end: bool, all_ways: bool) -> RoundPlan:
         """Plan to declare a block, or to show at once that no further group is possible.
 
         Args:
@@ -76,7 +76,7 @@ class RoundPlanner:
             all_ways: Whether to look at more than the block that seems best.
         """
         ones = np.ones(len(self.gaps) - 1)
-        part, total = Plan(ones, np.inf), np.inf
+        part, total = RoundPlan(ones, np.inf), np.inf
         gap, first, last = best_block(self.arms, self.rules, self.gaps, 0)
         if gap > 0:
             part = self._climb(self.arms, self._block(first, last, gap), part)
@@ -87,11 +87,11 @@ class RoundPlanner:
             after[self.arms.by_mean[first:last]] = True
             if to_the_end and after.sum() < self.rules.max_members:
                 then = replace(self.arms, declared=after)
-                total = self._end(then, Plan(part.factors, np.inf)).cost
-        whole = self._end(self.arms, Plan(ones, total))
+                total = self._end(then, RoundPlan(part.factors, np.inf)).cost
+        whole = self._end(self.arms, RoundPlan(ones, total))
         return whole._replace(ending=True) if whole.cost < total else part
 
-    def _end(self, arms: Arms, start: Plan) -> Plan:
+    def _end(self, arms: Arms, start: RoundPlan) -> RoundPlan:
         """Plan to leave no further group, from planned factors on, for less than their cost."""
         best, max_members = start, self.rules.max_members
         gap, first, last = best_block(arms, self.rules, self.gaps, max_members)
@@ -132,7 +132,9 @@ class RoundPlanner:
 
         return aim
 
-    def _climb(self, arms: Arms, aim: Callable[[int, int], Target | None], start: Plan) -> Plan:
+    def _climb(
+        self, arms: Arms, aim: Callable[[int, int], Target | None], start: RoundPlan
+    ) -> RoundPlan:
         """Plan with various shares made certain, from the last best ones on; the cheapest wins.
 
         It walks along the share of a gap, then along that of windows if there are any: up as long
@@ -152,7 +154,7 @@ class RoundPlanner:
             factors, cost = plan_target(arms, self.rules, target, start.factors, best.cost)
             if not cost < best.cost:
                 return False
-            best, self.share, self.base = Plan(factors, cost), share, base
+            best, self.share, self.base = RoundPlan(factors, cost), share, base
             return True
 
         def walk(by: int, windows: bool) -> bool:

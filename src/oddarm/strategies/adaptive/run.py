@@ -37,7 +37,7 @@ from oddarm.strategies.adaptive.constants import (
     PATIENCE,
     WIDE_SHARE,
 )
-from oddarm.strategies.adaptive.plan import Plan, RoundPlanner, plan_judgement
+from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
 from oddarm.strategies.base import Certificate, Run, RunContext, Strategy
 
@@ -379,7 +379,7 @@ class AdaptiveRun(Run):
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
 
-    def _plan(self, counts: Floats, caution: float) -> Plan:
+    def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
         arms, rules = self._foreseen(counts), self._rules(caution)
         stage = self._open_stage()
