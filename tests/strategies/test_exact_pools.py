@@ -146,6 +146,20 @@ def test_exact_sums_survive_saving(tmp_path):
     assert loaded.tally.take([0]).exact == search.tally.exact[:1]
 
 
+def test_arms_between_small_segments_are_a_group_for_no_epsilon():
+    """Arms that leave too few others on one side are refuted, and no ε makes them a group."""
+    ones = [*range(10, 16), 500, 501, 900]
+    items = {i: [1] * k + [0] * (1000 - k) for i, k in enumerate(ones)}
+    source = oddarm.sources.PoolSource(items, score=float)
+    result = oddarm.find(source, max_outliers=2, epsilon=0.5, until="confirmed")
+    assert oddarm.outlier_groups([k / 1000 for k in ones], 0.0001, max_outliers=2, mixed=True) == []
+    assert result.verdict == "none"
+    refuted = [one for one in result.certificates if one.status == "refuted"]
+    assert refuted
+    assert all(one.epsilon == -1.0 for one in refuted)
+    assert not any(one.large_segments for one in refuted)
+
+
 def test_the_certain_epsilon_is_rounded_down():
     """A certificate never claims more than its own numbers say in exact arithmetic."""
     for gap, rest in [(0.5, 0.1), (0.7, 0.2), (7 / 15, 2 / 15), (1.0, 3.0), (0.3, 0.1)]:

@@ -1,5 +1,4 @@
-/* What the kernels of the adaptive strategy share: the arms as intervals show them, the rules of
- * the problem, and what blocks.c, pairs.c and plans.c offer to each other. */
+/* What blocks.c, pairs.c and plans.c offer to each other; oddarm.h has the structs. */
 #ifndef ODDARM_BLOCKS_H
 #define ODDARM_BLOCKS_H
 

@@ -52,6 +52,8 @@ class Certificate:
         gap_at_most: The most that it can be.
         rest_at_least: The least that the largest gap among the others can be.
         rest_at_most: The most that it can be.
+        large_segments: Whether every segment of the others has more arms than a group may have. If
+            not, they are not a group, whatever ε is.
     """
 
     members: tuple[Any, ...]
@@ -60,6 +62,7 @@ class Certificate:
     gap_at_most: float
     rest_at_least: float
     rest_at_most: float
+    large_segments: bool = True
 
     @property
     def epsilon(self) -> float:
@@ -67,7 +70,7 @@ class Certificate:
 
         It is rounded down, so that what it says is certain.
         """
-        if self.gap_at_least <= 0 or self.rest_at_most == math.inf:
+        if not self.large_segments or self.gap_at_least <= 0 or self.rest_at_most == math.inf:
             return -1.0
         if self.rest_at_most == 0:
             return math.inf

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oddarm._typing import Flags, Floats, Wholes
+from oddarm._typing import Flags, Floats, Indices, Wholes
 from oddarm.definitions.groups import distances, outlier_groups
 from oddarm.kernels.blocks import (
     Arms,
@@ -85,12 +84,25 @@ class Stage:
         members[new] = True
         return cls(new, pulls, members)
 
-    def certificate(self, judgement: Judgement, order: NDArray[np.intp]) -> Certificate:
-        """Return what is certain, with the members in an order."""
+    def certificate(
+        self, judgement: Judgement, order: Indices, by_mean: Wholes, min_segment: int
+    ) -> Certificate:
+        """Return what is certain, with the members in an order.
+
+        The status is that of the stage: it is final. The bounds are those of `judgement`, which may
+        be of now.
+        """
+        status = STATUSES[self.judgement.verdict]
+        gap_at_least, gap_at_most, rest_at_least, rest_at_most = judgement.bounds
+        sizes = np.bincount(segments_of(self.members, by_mean)[~self.members])
         return Certificate(
-            tuple(order[self.members[order]].tolist()),
-            STATUSES[self.judgement.verdict],
-            *judgement.bounds,
+            members=tuple(order[self.members[order]].tolist()),
+            status=status,
+            gap_at_least=gap_at_least,
+            gap_at_most=gap_at_most,
+            rest_at_least=rest_at_least,
+            rest_at_most=rest_at_most,
+            large_segments=status != "refuted" or bool(sizes[sizes > 0].min() >= min_segment),
         )
 
 

@@ -450,7 +450,7 @@ class AdaptiveRun(Run):
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
-            certificates.append(stage.certificate(judgement, order))
+            certificates.append(stage.certificate(judgement, order, self.by_mean, self.min_segment))
         return certificates
 
     def fields(self) -> dict[str, Kind]:

@@ -1,4 +1,8 @@
-"""Algorithm 1 as printed, line by line."""
+"""Algorithm 1 as printed, line by line.
+
+Lines are numbered as the paper's text does: its two empty lines count as 22 and 29. `sweep` has the
+lines that the interval form shares: 11 to 13, 20 and 30 to 36.
+"""
 
 from __future__ import annotations
 

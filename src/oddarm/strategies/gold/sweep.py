@@ -95,7 +95,7 @@ class SweepRun(Run):
         """Procedure UpdateΨ̂andS, lines 30 to 36; S is written once for each arm."""
         stage = int(self.stage.max()) + 1
         for members in communities:  # line 31
-            if len(members) <= self.max_members:  # line 32
+            if len(members) <= self.max_members:  # line 32, with ≤ for <: docs/errata.md
                 new = members[self.stage[members] == 0]
                 self.score[new] = self.tally.pulls  # line 34
                 self.stage[new] = stage  # line 35
