@@ -14,6 +14,7 @@ __all__ = [
     "LEAST_PROBABILITY",
     "MOST",
     "error_probability",
+    "is_number",
     "means_by_arm",
     "real_number",
     "whole_number",
@@ -23,6 +24,11 @@ MOST = 2**63 - 1
 """The largest whole number that compiled code, arrays and databases take."""
 LEAST_PROBABILITY = 1e-200
 """The least error probability of one arm: its inverse is still a float."""
+
+
+def is_number(arms: Any) -> bool:
+    """Return whether arms are given by their number; an array is a list of names."""
+    return hasattr(arms, "__index__") and not getattr(arms, "ndim", 0)
 
 
 def whole_number(name: str, value: Any, least: int, most: int = MOST) -> int:

@@ -34,6 +34,10 @@ class Ledger:
         self._tally = tally
         self._in_flight_of: Counter[int] = Counter()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy of the search keeps: nobody tells it of the pulls in flight."""
+        return {**self.__dict__, "in_flight": 0, "_in_flight_of": Counter()}
+
     @property
     def unspent(self) -> int | None:
         """How many rewards may be told until the budget is spent; None for no limit."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oddarm._checks import whole_number
+from oddarm._checks import is_number, whole_number
 from oddarm._files import replace_file
 from oddarm._typing import Indices
 from oddarm._version import __version__
@@ -114,7 +114,7 @@ class Search:
             )
         self.bound: BoundKind = bound
         self.until: Until = until
-        budget = None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+        budget = _budget(max_pulls)
         self.seed = whole_number("seed", seed, 0)
         self.fingerprint: dict[str, Any] | None = None
         self._index = (
@@ -141,7 +141,7 @@ class Search:
 
     @max_pulls.setter
     def max_pulls(self, budget: int | None) -> None:
-        self.core.ledger.max_pulls = budget
+        self.core.ledger.max_pulls = _budget(budget)
 
     @property
     def pulls(self) -> int:
@@ -499,8 +499,12 @@ class Search:
         return position
 
 
+def _budget(max_pulls: int | None) -> int | None:
+    return None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+
+
 def _names(arms: Any) -> Sequence[Any]:
-    if hasattr(arms, "__index__"):
+    if is_number(arms):
         return range(whole_number("arms", arms, 3, MOST_ARMS))  # an outlier and two others
     if isinstance(arms, str | bytes):
         raise ParameterError(f"arms == {arms!r}, must be a sequence of names or a number of arms.")

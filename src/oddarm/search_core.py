@@ -61,8 +61,7 @@ class SearchCore:
 
     def ask(self, limit: int | None) -> list[int]:
         """Return the arms to pull next, as `Search.ask` describes."""
-        arms = self._ask(limit, self.run.ask)
-        return arms if type(arms) is list else list(map(int, arms))
+        return list(map(int, self._ask(limit, self.run.ask)))  # a run may give numpy's numbers
 
     def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array; quicker for many arms."""
@@ -74,8 +73,10 @@ class SearchCore:
         ledger = self.ledger
         if self.run.verdict != "running" or ledger.room == 0:
             return []
-        if ledger.given_back:
-            return ledger.admit(ledger.take_back(at_most))
+        while ledger.given_back:
+            again = ledger.admit(ledger.take_back(at_most))
+            if again:  # else their pools were used up in another way
+                return again
         unspent = ledger.unspent
         arms = ask(at_most if at_most is None or unspent is None else min(at_most, unspent))
         return ledger.admit(arms if self.live is None else self.live[np.asarray(arms, np.intp)])

@@ -1,5 +1,7 @@
 """The ledger against a plain count of what was asked for, told and lost."""
 
+import copy
+import pickle
 import random
 from collections import Counter
 
@@ -84,3 +86,25 @@ def test_pulls_in_flight_take_room_of_a_search():
     assert search.verdict == "running"
     core.ledger.settle([9])
     assert core.ask(3) == [2]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_a_copy_has_no_pulls_in_flight(copied):
+    """A copy of a search that a runner drives has its whole budget: nobody tells it of the rest."""
+    search = Search(8, max_outliers=1, max_pulls=30)
+    search.core.ledger.send(search.core.ask(5))
+    other = copied(search)
+    while not other.done:
+        for arm in other.ask(1):
+            other.tell(arm, arm % 2)
+    assert other.pulls == 30
+    assert search.core.ledger.in_flight == 5
+
+
+def test_pulls_given_back_to_a_used_up_pool_are_passed_over():
+    """If a pool was told in another way meanwhile, the search goes on with other arms."""
+    search = Search(list("abcd"), max_outliers=1, rewards=Bernoulli(pools=(2,) * 4))
+    assert search.ask(1) == ["a"]
+    search.give_back(["a"])
+    search.tell("a", [0, 1])
+    assert search.ask(1) == ["b"]

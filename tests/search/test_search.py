@@ -10,6 +10,7 @@ import pytest
 import oddarm
 from oddarm import OddarmError, Search
 from oddarm.sources import SimulatedArms
+from oddarm.strategies.sigma.rr import RR, RRRun
 
 NAMES = list("abcdefghij")
 MEANS = [0.2, 0.22, 0.24, 0.26, 0.28, 0.3, 0.32, 0.34, 0.36, 0.95]
@@ -271,3 +272,36 @@ def test_saving_destroys_nothing_else(tmp_path):
         search.save(tmp_path / "search.json")
     with pytest.raises(FileNotFoundError, match="there is no such folder"):
         search.save(tmp_path / "nowhere" / "search.json")
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_arms_of_an_array(kind):
+    """A numpy array of names is a list of names, not a number of arms."""
+    names = [kind(k) for k in range(5)]
+    search = Search(np.array(names), max_outliers=1)
+    assert search.ask(5) == names
+
+
+def test_a_budget_that_is_set_later_is_checked():
+    """The budget of a search may be raised, and must stay a whole number."""
+    search = Search(5, max_outliers=1, max_pulls=10)
+    search.max_pulls = 20
+    for budget in (0, 2.5):
+        with pytest.raises(OddarmError, match="max_pulls"):
+            search.max_pulls = budget
+    assert search.max_pulls == 20
+
+
+def test_a_run_that_gives_numpy_numbers():
+    """Arms are plain numbers, whatever kind a strategy of one's own gives."""
+
+    class Run(RRRun):
+        def ask(self, limit):
+            return list(np.array(super().ask(limit)))
+
+    class Mine(RR):
+        def start(self, context):
+            return Run(context, self.k)
+
+    arms = Search(5, Mine(), max_outliers=1).core.ask(3)
+    assert [type(arm) for arm in arms] == [int] * 3

@@ -18,8 +18,9 @@ from oddarm.errors import (
     UnknownPullError,
     UnknownStudyError,
 )
+from oddarm.rewards import Bernoulli
 from oddarm.sources import SimulatedArms
-from oddarm.store import live_search
+from oddarm.store import StudyTransaction, live_search
 from oddarm.store.catalog import create_in
 from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
@@ -261,6 +262,38 @@ def test_what_an_expired_pull_counts_as(storage, clock):
     for bad in (0.5, [0, 1], "x"):
         with pytest.raises(OddarmError, match="must be"):
             create_study(storage, "bad", NAMES, max_outliers=1, expired_reward=bad)
+
+
+def test_a_lease_that_ends_during_an_ask_is_not_handed_out_again(storage, clock, monkeypatch):
+    """With an expired reward no pull is drawn again, also if its lease ends while others count."""
+    database = open_database(storage, create=True)
+    search = Search(NAMES, "rr", max_outliers=1)
+    with create_in(database, "demo", search, expired_reward=1, clock=clock) as study:
+        first = study.ask(1, lease_seconds=10)
+        count = StudyTransaction._count_expired
+
+        def slowly(transaction):
+            count(transaction)
+            clock.now += 11
+
+        monkeypatch.setattr(StudyTransaction, "_count_expired", slowly)
+        assert first[0].id not in [pull.id for pull in study.ask(3)]
+        monkeypatch.undo()
+        study.ask(1)
+        assert study.result().provenance["delta_supposes"] == [
+            "1 pull was not told in time and counted as 1."
+        ]
+
+
+def test_given_back_items_of_a_used_up_pool_do_not_stall(storage):
+    """A study whose pool was told as data after a pull was given up goes on with other arms."""
+    with create_study(
+        storage, "demo", list("abcd"), max_outliers=1, rewards=Bernoulli(pools=(2,) * 4)
+    ) as study:
+        (pull,) = study.ask(1)
+        study.give_up([pull.id])
+        study.tell_arm("a", [0, 1], key="k")
+        assert [pull.arm for pull in study.ask(1)] == ["b"]
 
 
 def test_a_clock_that_is_set_back(storage, clock):

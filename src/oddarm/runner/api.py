@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from oddarm._checks import whole_number
+from oddarm._checks import is_number, whole_number
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import SearchOptions, check_names
 from oddarm.results.result import Result
@@ -238,7 +238,7 @@ def _prepare(
     if sizes is not None:
         size_of = dict(zip(pull.arms, sizes, strict=True))
         if arms is not None:
-            names = list(range(arms)) if isinstance(arms, int) else list(arms)
+            names = list(range(arms) if is_number(arms) else arms)  # type: ignore[arg-type]
             _check_arms(names, pull)
         model = replace(model, pools=tuple(size_of[arm] for arm in names))
     given: SearchOptions = {**options, "rewards": model}
@@ -251,7 +251,7 @@ def _prepare(
 def _check_arms(names: Iterable[Any], source: Source) -> None:
     known = set(source.arms)
     for name in names:
-        if name not in known:
+        if name not in known or (isinstance(name, float) and isinstance(source.arms, range)):
             raise ParameterError(f"arm {name!r} is not one of the {len(known)} arms of the source.")
 
 

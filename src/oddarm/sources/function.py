@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from oddarm._checks import is_number
 from oddarm.errors import ParameterError
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.sources.base import CallSource, Job
@@ -41,7 +42,7 @@ class FunctionSource(CallSource):
                 f"pull == {pull!r}, must be a function that returns a reward of an arm, "
                 "or a source of oddarm.sources."
             )
-        names = range(arms) if isinstance(arms, int) else list(arms)
+        names = range(arms) if is_number(arms) else list(arms)  # type: ignore[arg-type]
         super().__init__(names, as_rewards(rewards), pull)
         self.pull = pull
 

@@ -211,7 +211,6 @@ class Study:
             with self._database.transaction() as connection:
                 self._live.catch_up(connection)
             search = copy.deepcopy(self._live.search)
-            search.core.ledger.settle_all()  # the copy is told of its own pulls
             search.supposes = self._live.supposes
             return search
 

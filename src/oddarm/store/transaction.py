@@ -51,7 +51,9 @@ class StudyTransaction:
         if self._paused or core.done:
             return []
         self.advanced = True
-        again = live.draws.overdue(most, live.clock.steady())
+        again: list[Draw] = []
+        if live.expired_reward is None:  # else a lease that ends now counts with the next call
+            again = live.draws.overdue(most, live.clock.steady())
         asked: int | None = None if limit is None else most - len(again)
         arms: list[int] = []
         if asked == 0 or not live.may_ask(asked) or core.ledger.room == 0:
@@ -233,9 +235,11 @@ class StudyTransaction:
     def _check_pool(self, arm: int, count: int) -> None:
         """Raise RewardError if the pool has fewer items left that were not asked for."""
         ledger, pools = self._core.ledger, self._core.tally.pools
+        if pools is None:
+            return
         gathered = sum(len(values) for other, values, _ in self._data if other == arm)
         left = ledger.pool_room(arm) - gathered
-        if pools is not None and count > left:
+        if count > left:
             out = ledger.in_flight_of(arm)
             asked = f" and {out} handed out" if out else ""
             raise RewardError(
