@@ -21,7 +21,7 @@ from oddarm.testing import NAMES
 
 @pytest.fixture
 def study(postgres_database):
-    """A study with pulls on their way."""
+    """A study with pulls in flight."""
     with create_study(postgres_database, "demo", NAMES, strategy="gold", max_outliers=1) as study:
         study.tell_many({pull.id: 1 for pull in study.ask(5)})
         yield study

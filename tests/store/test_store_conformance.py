@@ -80,7 +80,7 @@ def test_one_at_a_time_is_the_sequential_algorithm(storage):
 @pytest.mark.parametrize(("events", "seconds"), [(7, 1e9), (10**9, 0.0), (10**9, 1e9)])
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_opening_replays_to_exactly_the_last_state(storage, strategy, events, seconds, monkeypatch):
-    """At any moment, whoever opens a study finds the very state, with or without a snapshot."""
+    """At any moment, opening a study gives exactly its state, with or without a snapshot."""
     monkeypatch.setattr(live_search, "SNAPSHOT_AFTER", events)
     monkeypatch.setattr(live_search, "SNAPSHOT_SECONDS", seconds)
     rng, arms = np.random.default_rng(1), SimulatedArms(EASY)
@@ -136,7 +136,7 @@ def test_many_threads(storage):
 
 
 def test_a_second_tell_changes_nothing(storage):
-    """A pull told again is acknowledged and not counted, whoever opens the study since."""
+    """A pull told again is acknowledged and not counted, also after the study is opened anew."""
     with started(storage) as study:
         pulls = study.ask(3)
         assert study.tell(pulls[0].id, 1) is True
@@ -467,7 +467,7 @@ def snapshot(storage):
 
 
 def test_a_budget_is_not_overspent(storage, clock):
-    """Pulls on their way count against the budget until they expire."""
+    """Pulls in flight count against the budget until they expire."""
     with started(storage, clock, max_pulls=12) as study:
         first, second = study.ask(8, lease_seconds=5), study.ask(8, lease_seconds=60)
         assert (len(first), len(second)) == (8, 4)
@@ -552,7 +552,7 @@ def test_an_error_undoes_a_batch(storage):
 
 @pytest.mark.parametrize("strategy", ["adaptive", "gold", "rr"])
 def test_set_aside(storage, clock, strategy):
-    """A study goes on without an arm set aside, as a search does, whoever opens it since."""
+    """A study goes on without a failed arm, as a search does, also after it is opened anew."""
     arms = SimulatedArms(EASY)
     with started(storage, clock, strategy=strategy) as study:
         pulls = study.ask(10, lease_seconds=5)
@@ -590,7 +590,7 @@ def test_set_aside_is_refused(storage):
 
 
 def test_pause_and_resume(storage):
-    """A paused study hands out nothing and takes what is on its way."""
+    """A paused study hands out nothing and takes the rewards of pulls in flight."""
     with started(storage) as study:
         pulls = study.ask(3)
         study.pause()

@@ -326,7 +326,7 @@ def test_postgres_that_is_not_there():
 
 
 def test_postgres_migration(postgres_database):
-    """PostgreSQL is brought up to date as well, by whoever comes first."""
+    """PostgreSQL is brought up to date as well, by the first process that opens it."""
     import psycopg
 
     with psycopg.connect(postgres_database, autocommit=True) as connection:
