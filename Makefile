@@ -56,4 +56,4 @@ bench: $(LIBRARY) ## Speed, as ratios measured side by side.
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove the environment and everything made.
-	rm -rf $(LIBRARY) $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(LIBRARY) $(VENV) .coverage out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
