@@ -284,7 +284,7 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
 
     def noted(source, arm, count=1):
         rewards = draw(source, arm, count)
-        end = source._drawn[source._index[arm]]
+        end = source._drawn[source.position(arm)]
         drawn.extend((arm, row) for row in range(end - len(rewards), end))
         return rewards
 
