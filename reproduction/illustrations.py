@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 ARMS = 100
 PROBLEM = Problem(epsilon=5.0, rho=0.95)
-WIDER = 1.05 * (1 + PROBLEM.epsilon)  # the gap around the outliers, 5 % beyond the needed one
+WIDER = 1.05 * float(PROBLEM.ratio)  # the gap around the outliers, 5 % beyond the needed one
 
 
 @dataclass(frozen=True, eq=False)

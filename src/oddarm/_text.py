@@ -67,12 +67,24 @@ def csv_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def rule_words(problem: Problem) -> str:
+    """Return how far is far, in words.
+
+    Example:
+        >>> rule_words(Problem(epsilon=2.5, min_gap=0.1)), rule_words(Problem(min_gap=0.1))
+        ('ε = 2.5 and a gap above 0.1', 'a gap above 0.1')
+    """
+    words = [] if problem.epsilon is None else [f"ε = {problem.epsilon:g}"]
+    words += [] if problem.min_gap is None else [f"a gap above {problem.min_gap:g}"]
+    return " and ".join(words)
+
+
 def groups_sentence(
     arms: int, problem: Problem, groups: Sequence[Group], noun: str = "arms"
 ) -> str:
     """Return whether known means have an outlier group, and how clear it is, in a sentence."""
     max_outliers = problem.max_outliers
-    limit = f"ε = {problem.epsilon:g} and " + (
+    limit = f"{rule_words(problem)} and " + (
         f"ρ = {problem.rho:g}"
         if max_outliers is None
         else f"at most {max_outliers} outlier{'s' * (max_outliers > 1)}"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULTS",
+    "DEFAULT_EPSILON",
     "DEFAULT_RHO",
+    "DEFAULT_SLACK",
     "DEFAULT_STRATEGY",
     "OPTIONS",
     "BoundKind",
@@ -30,11 +32,15 @@ __all__ = [
 ]
 
 BoundKind = Literal["anytime", "paper"]
-Until = Literal["ranked", "found", "confirmed"]
+Until = Literal["ranked", "found", "confirmed", "budget"]
 
 DEFAULT_STRATEGY = "adaptive"
+DEFAULT_EPSILON = 2.5
+"""The ratio of gaps, if neither `epsilon` nor `min_gap` is given."""
 DEFAULT_RHO = 0.9
 """The share of normal arms, if neither `rho` nor `max_outliers` is given."""
+DEFAULT_SLACK = 0.2
+"""The share of the line in which either answer is right, unless the search only ranks."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,21 @@ class ProblemOptions(TypedDict, total=False):
     """What is looked for."""
 
     epsilon: Annotated[
-        float,
-        Option(2.5, "How much wider the gap around a group is than any gap among the others."),
+        float | None,
+        Option(
+            None,
+            "How much wider the gap around the outliers is than any gap among the others: more "
+            "than 1 + epsilon times as wide. 2.5, unless `min_gap` is given alone.",
+        ),
+    ]
+    min_gap: Annotated[
+        float | None,
+        Option(
+            None,
+            "How far the outliers are from all others at least, in units of reward. Alone, it is "
+            "the whole rule; with `epsilon`, closer arms do not matter.",
+            above=0,
+        ),
     ]
     rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
     max_outliers: Annotated[
@@ -70,7 +89,16 @@ class ProblemOptions(TypedDict, total=False):
     ]
     delta: Annotated[
         float,
-        Option(0.1, "The probability with which the answer may be wrong.", above=0, below=1),
+        Option(0.05, "The probability with which the answer may be wrong.", above=0, below=1),
+    ]
+    slack: Annotated[
+        float,
+        Option(
+            None,
+            "The share of `epsilon` and `min_gap` in which either answer is right. 0.2, or 0 for a "
+            "search that only ranks.",
+            below=1,
+        ),
     ]
     strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
 
@@ -84,17 +112,26 @@ class SearchOptions(ProblemOptions, total=False):
     ]
     bound: Annotated[BoundKind, Option("anytime", '"anytime" (proved) or "paper" (as printed).')]
     until: Annotated[
-        Until,
+        Until | None,
         Option(
-            "ranked",
-            'When to stop: "ranked", when every group must rank first; for strategies that can, '
-            '"found", when one group is confirmed or none can be; or "confirmed", when every set '
-            "of arms that may be a group is confirmed or refuted.",
+            None,
+            'When to stop: "found", when a group is confirmed or none can be; "confirmed", when '
+            'it is also certain that no group is larger; "ranked", when every group must rank '
+            'first; "budget", when the budget is spent on the best guess. "found" if the strategy '
+            'can, else "ranked".',
         ),
     ]
     max_pulls: Annotated[
         int | None,
         Option(None, "A budget; the search is done after that many rewards.", least=1),
+    ]
+    costs: Annotated[
+        "Mapping[Any, float] | Sequence[float] | None",
+        Option(None, "What a pull of each arm costs, by name or in order; 1 by default."),
+    ]
+    max_cost: Annotated[
+        float | None,
+        Option(None, "A budget; no pull is asked for that would cost more.", above=0),
     ]
     seed: Annotated[int, Option(0, "For strategies that choose at random.", least=0)]
 

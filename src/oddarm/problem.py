@@ -1,10 +1,10 @@
-"""What is looked for: how far apart (ε), how few (ρ or a count), how sure (δ)."""
+"""What is looked for: how far apart (ε, min_gap), how few (ρ or a count), how sure (δ)."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -12,7 +12,7 @@ from typing import Any
 
 from oddarm._checks import real_number, whole_number
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULT_RHO
+from oddarm.options import DEFAULT_EPSILON, DEFAULT_RHO
 from oddarm.state import Flag, Kind, OrNone, Real, Whole, damaged, mapping
 
 __all__ = ["MIN_GOLD_EPSILON", "Problem", "exact", "rounded_down", "rounded_up"]
@@ -73,17 +73,27 @@ def rounded_up(value: Fraction) -> float:
 class Problem:
     """The question that a search answers, without the arms.
 
-    An outlier group is a set of at most c = n(1 - ρ) arms whose distance to all others exceeds
-    (1 + ε) times the largest gap between neighbours among those others (Definition 2).
+    There are two rules. At most c = n(1 - ρ) arms may be outliers.
+
+    *Relative* (ε): an outlier group is a set of at most c arms whose distance to all others exceeds
+    (1 + ε) times the largest gap between neighbours among those others (Definition 2). With
+    `min_gap`, only groups whose distance exceeds `min_gap` count.
+
+    *Absolute* (`min_gap` alone): cut every gap between neighbours that is wider than `min_gap`. The
+    arms in pieces of at most c arms are the outliers, unless there are more than c of them.
 
     Args:
         epsilon: How much wider the gap around a group is than any gap among the normal arms,
-            beyond equality; > 0.
+            beyond equality; > 0. Default 2.5, unless `min_gap` is given alone.
         rho: The least share of arms that are normal, between ½ and 1. Default 0.9.
         max_outliers: The most arms that may be outliers, in place of `rho`.
         delta: The probability with which the answer may be wrong, between 0 and 1.
         strict: Read Constraint (2) to the letter, |N̂| < c, instead of |N̂| ≤ c. The paper's own
             experiments inject exactly c outliers, so they need the default.
+        min_gap: How far the outliers are from all others at least, in units of reward; > 0.
+        slack: The share of ε and of `min_gap` in which either answer is right, from 0 to below 1.
+            An answer "confirmed" promises outliers at (1 - slack)·ε and (1 - slack)·min_gap, an
+            answer "none" promises that there are none at ε and min_gap.
 
     Example:
         >>> problem = Problem(epsilon=2.5, rho=0.9)
@@ -93,16 +103,30 @@ class Problem:
         1.8741
     """
 
-    epsilon: float = 2.5
+    epsilon: float | None = None
     rho: float | None = None
     max_outliers: int | None = None
-    delta: float = 0.1
+    delta: float = 0.05
     strict: bool = False
+    min_gap: float | None = None
+    slack: float = 0.0
 
     def __post_init__(self) -> None:
-        rule = f"a finite number > 0, at most {MOST_EPSILON:g}"
-        epsilon = real_number("epsilon", self.epsilon, rule, lambda x: 0 < x <= MOST_EPSILON)
-        object.__setattr__(self, "epsilon", epsilon)
+        if self.epsilon is None and self.min_gap is None:
+            object.__setattr__(self, "epsilon", DEFAULT_EPSILON)
+        for name in ("epsilon", "min_gap"):
+            if getattr(self, name) is not None:
+                rule = f"a finite number > 0, at most {MOST_EPSILON:g}"
+                value = real_number(
+                    name, getattr(self, name), rule, lambda x: 0 < x <= MOST_EPSILON
+                )
+                object.__setattr__(self, name, value)
+        rule = (
+            ">= 0 and < 1: it is the share of epsilon and min_gap in which either answer is right, "
+            "for example 0.2"
+        )
+        slack = real_number("slack", self.slack, rule, lambda x: 0 <= x < 1)
+        object.__setattr__(self, "slack", slack)
         rule = (
             f"> 0 and < 1, at least {LEAST_DELTA:g}: "
             "it is the probability with which the answer may be wrong, for example 0.05"
@@ -135,6 +159,31 @@ class Problem:
         if not fits:
             raise ParameterError(f"rho == {self.rho!r}, must be {rule}.")
 
+    @property
+    def absolute(self) -> bool:
+        """Whether `min_gap` alone is the rule."""
+        return self.epsilon is None
+
+    @property
+    def ratio(self) -> Fraction:
+        """1 + ε, exactly; 0 for the absolute rule, which compares no gaps."""
+        return Fraction(0) if self.epsilon is None else 1 + exact(self.epsilon)
+
+    @property
+    def floor(self) -> Fraction:
+        """`min_gap`, exactly; 0 if there is none."""
+        return Fraction(0) if self.min_gap is None else exact(self.min_gap)
+
+    def at_slack(self) -> Problem:
+        """Return the easier problem that an answer "confirmed" is right for."""
+        keep = 1 - exact(self.slack)
+        return replace(
+            self,
+            epsilon=None if self.epsilon is None else float(keep * exact(self.epsilon)),
+            min_gap=None if self.min_gap is None else float(keep * self.floor),
+            slack=0.0,
+        )
+
     def capacity(self, n: int) -> Fraction:
         """Return c = n(1 - ρ), exactly: the most arms of `n` that may be outliers."""
         if self.max_outliers is not None:
@@ -153,7 +202,7 @@ class Problem:
     @property
     def b(self) -> float:
         """The coefficient of GOLD: neighbours have |ŷᵢ-ŷⱼ| ≤ b·βᵢ + b·βⱼ (Definition 4)."""
-        if self.epsilon <= MIN_GOLD_EPSILON:
+        if self.epsilon is None or self.epsilon <= MIN_GOLD_EPSILON:
             raise ParameterError(
                 f"epsilon == {self.epsilon!r}, must be > e^(1/16) - 1 = 0.0645 for GOLD: "
                 "raise epsilon, for example to 2.5."
@@ -195,18 +244,22 @@ class Problem:
             "max_outliers": self.max_outliers,
             "delta": self.delta,
             "strict": self.strict,
+            "min_gap": self.min_gap,
+            "slack": self.slack,
         }
 
     @classmethod
     def from_dict(cls, values: Any) -> Problem:
         """Return the problem that `to_dict` described, or raise StateError."""
-        known = mapping(values, "problem")
+        known = {"slack": 0.0, **mapping(values, "problem")}  # version 0.1 had neither
         kinds: dict[str, Kind] = {
-            "epsilon": Real(),
+            "epsilon": OrNone(Real()),
             "rho": OrNone(_Share()),
             "max_outliers": OrNone(Whole(1)),
             "delta": Real(),
             "strict": Flag(),
+            "min_gap": OrNone(Real()),
+            "slack": Real(),
         }
         return cls(
             **{

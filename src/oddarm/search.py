@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oddarm._checks import is_number, whole_number
+from oddarm._checks import is_number, real_number, whole_number
 from oddarm._files import replace_file
-from oddarm._typing import Indices
+from oddarm._typing import Floats, Indices
 from oddarm._version import __version__
 from oddarm.errors import (
     OddarmError,
@@ -24,12 +24,12 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
-from oddarm.options import BoundKind, Until
+from oddarm.options import DEFAULT_SLACK, BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
-from oddarm.state import OrNone, Whole, Word, Words, damaged, mapping, parse
+from oddarm.state import OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
@@ -37,6 +37,7 @@ __all__ = ["FORMAT_VERSION", "Search"]
 
 FORMAT = "oddarm.search"
 FORMAT_VERSION = 1
+LARGEST_COST = 1e15
 MOST_ARMS = 10**8
 """More arms do not fit the memory of one machine."""
 DEEPEST = 50
@@ -50,17 +51,26 @@ class Search:
         arms: The names of the arms (hashable, distinct), or their number.
         strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your
             own.
-        epsilon: How much wider the gap around a group is than any gap among the others.
+        epsilon: How much wider the gap around the outliers is than any gap among the others: more
+            than 1 + ε times as wide. Default 2.5, unless `min_gap` is given alone.
         rho: The least share of arms that are normal; default 0.9.
         max_outliers: The most arms that may be outliers, in place of `rho`.
         delta: The probability with which the answer may be wrong.
         strict: Read the paper's |N̂| < c to the letter.
+        min_gap: How far the outliers are from all others at least, in units of reward. Alone, it is
+            the whole rule; with `epsilon`, closer arms do not matter.
+        slack: The share of `epsilon` and `min_gap` in which either answer is right; default 0.2,
+            or 0 for a search that only ranks.
         rewards: "bernoulli", a pair (low, high), or a model of `oddarm.rewards`.
         bound: "anytime" (proved) or "paper" (as printed).
-        until: When to stop: "ranked", when every group must rank first; for strategies that can,
-            "found", when one group is confirmed or none can be; or "confirmed", when every set
-            of arms that may be a group is confirmed or refuted.
+        until: When to stop: "found", when a group is confirmed or none can be; "confirmed", when
+            it is also certain that no group is larger; "ranked", when every group must rank first;
+            "budget", when the budget is spent on the best guess. Default "found" for a strategy
+            that can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
+        costs: What a pull of each arm costs, by name or in the order of the arms; 1 by default.
+            Plans minimise the sum.
+        max_cost: A budget; no pull is asked for that would cost more.
         seed: For strategies that choose at random.
 
     Attributes:
@@ -87,34 +97,43 @@ class Search:
         arms: Sequence[Hashable] | int | Any,
         strategy: str | Strategy = "adaptive",
         *,
-        epsilon: float = 2.5,
+        epsilon: float | None = None,
         rho: float | None = None,
         max_outliers: int | None = None,
-        delta: float = 0.1,
+        delta: float = 0.05,
         strict: bool = False,
+        min_gap: float | None = None,
+        slack: float | None = None,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         bound: BoundKind = "anytime",
-        until: Until = "ranked",
+        until: Until | None = None,
         max_pulls: int | None = None,
+        costs: Mapping[Any, float] | Sequence[float] | None = None,
+        max_cost: float | None = None,
         seed: int = 0,
     ) -> None:
-        self.problem = Problem(epsilon, rho, max_outliers, delta, strict)
-        self.rewards = as_rewards(rewards)
         self.strategy = as_strategy(strategy)
+        self.until: Until = _until(until, self.strategy)
+        if slack is None:
+            slack = 0.0 if self.until == "ranked" else DEFAULT_SLACK
+        self.problem = Problem(epsilon, rho, max_outliers, delta, strict, min_gap, slack)
+        self._check_rule()
+        self.rewards = as_rewards(rewards)
         self.names = _names(arms)
         self.n = len(self.names)
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
-        if until not in ("ranked", "found", "confirmed"):
-            raise ParameterError(f"until == {until!r}, must be 'ranked', 'found' or 'confirmed'.")
         self.problem.check(self.n)
         if self.rewards.pools is not None and len(self.rewards.pools) != self.n:
             raise ParameterError(
                 f"pools has {len(self.rewards.pools)} sizes for {self.n} arms, must be one each."
             )
         self.bound: BoundKind = bound
-        self.until: Until = until
         budget = _budget(max_pulls)
+        self.costs = _costs(costs, self.names)
+        self.max_cost = _max_cost(max_cost)
+        if self.until == "budget" and budget is None and self.max_cost is None:
+            raise ParameterError("until == 'budget' without a budget: pass max_pulls or max_cost.")
         self.seed = whole_number("seed", seed, 0)
         self.fingerprint: dict[str, Any] | None = None
         self._index = (
@@ -125,9 +144,30 @@ class Search:
         self.supposes: list[str] = []
         self.tally = Tally(self.n, self.rewards)
         context = RunContext(
-            self.problem, self.rewards, self.tally, self.n, bound, until, self.seed
+            problem=self.problem,
+            rewards=self.rewards,
+            tally=self.tally,
+            n=self.n,
+            bound=bound,
+            until=self.until,
+            seed=self.seed,
+            costs=self.costs,
+            max_pulls=budget,
         )
         self.core = SearchCore(self.strategy, context, budget)
+
+    def _check_rule(self) -> None:
+        """Raise ParameterError if the rule and `until` do not fit."""
+        if self.until == "ranked" and self.problem.absolute:
+            raise ParameterError(
+                "until == 'ranked' with min_gap alone, which has nothing to rank by: pass "
+                "until='found', or epsilon too."
+            )
+        if self.until == "ranked" and self.problem.slack:
+            raise ParameterError(
+                f"slack == {self.problem.slack!r} with until == 'ranked', must be 0: a ranking "
+                "does not say where the line is."
+            )
 
     @property
     def run(self) -> Run:
@@ -303,6 +343,7 @@ class Search:
             problem=self.problem,
             strategy=self.strategy,
             provenance=self.provenance(),
+            costs=self.costs,
         )
 
     def _outcome(self) -> Outcome:
@@ -316,9 +357,11 @@ class Search:
         scores = np.full(self.n, np.nan)
         scores[live] = outcome.scores
         statuses = dict(zip(live.tolist(), outcome.statuses, strict=True))
-        return Outcome(
+        return replace(
+            outcome,
             order=self.core.ranked(outcome.order),
-            declared=self.core.indices(outcome.declared),
+            outliers=self.core.indices(outcome.outliers),
+            candidates=self.core.indices(outcome.candidates),
             scores=scores,
             statuses=[statuses.get(i, "failed") for i in range(self.n)],
             certificates=[
@@ -340,6 +383,7 @@ class Search:
             "bound": self.bound,
             "until": self.until,
             "max_pulls": self.max_pulls,
+            "max_cost": self.max_cost,
             "seed": self.seed,
             "delta_proved": self.run.proved,
             "delta_reason": self.run.reason,
@@ -367,6 +411,8 @@ class Search:
             "bound": self.bound,
             "until": self.until,
             "max_pulls": self.max_pulls,
+            "costs": None if self.costs is None else self.costs.tolist(),
+            "max_cost": self.max_cost,
             "seed": self.seed,
             "fingerprint": self.fingerprint,
             "supposes": list(self.supposes),
@@ -417,10 +463,16 @@ class Search:
             max_outliers=problem.max_outliers,
             delta=problem.delta,
             strict=problem.strict,
+            min_gap=problem.min_gap,
+            slack=problem.slack,
             rewards=as_rewards(mapping(state.get("rewards"), "rewards")),
             bound=state.get("bound"),  # type: ignore[arg-type]
-            until=state.get("until"),  # type: ignore[arg-type]
+            until=state.get("until", "ranked"),
             max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
+            costs=OrNone(Reals(len(arms) if isinstance(arms, list) else arms)).decode(
+                state.get("costs"), "costs"
+            ),
+            max_cost=OrNone(Real()).decode(state.get("max_cost"), "max_cost"),
             seed=Whole(-math.inf, math.inf).decode(state.get("seed"), "seed"),
         )
         search.core.restore(state)
@@ -497,6 +549,42 @@ class Search:
                 f"such as {self.names[0]!r}: tell the arm as ask returned it."
             ) from None
         return position
+
+
+def _until(until: Until | None, strategy: Strategy) -> Until:
+    """Return when the search stops."""
+    if until is None:
+        return "found" if strategy.confirms else "ranked"
+    if until not in get_args(Until):
+        raise ParameterError(
+            f"until == {until!r}, must be 'found', 'confirmed', 'ranked' or 'budget'."
+        )
+    return until
+
+
+def _costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> Floats | None:
+    """Return what a pull of each arm costs, in the order of the arms; None if all cost 1."""
+    if costs is None:
+        return None
+    if isinstance(costs, Mapping):
+        missing = [name for name in names if name not in costs]
+        if missing or len(costs) != len(names):
+            what = f"no cost for arm {missing[0]!r}" if missing else "a cost for an unknown arm"
+            raise ParameterError(f"costs has {what}, must have one number for each arm.")
+        costs = [costs[name] for name in names]
+    values = list(costs)
+    if len(values) != len(names):
+        raise ParameterError(f"costs has {len(values)} numbers for {len(names)} arms.")
+    rule = f"a finite number > 0, at most {LARGEST_COST:g}"
+    return np.array(
+        [real_number("a cost", value, rule, lambda x: 0 < x <= LARGEST_COST) for value in values]
+    )
+
+
+def _max_cost(max_cost: float | None) -> float | None:
+    if max_cost is None:
+        return None
+    return real_number("max_cost", max_cost, "a finite number > 0", lambda x: x > 0)
 
 
 def _budget(max_pulls: int | None) -> int | None:

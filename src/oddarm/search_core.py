@@ -188,7 +188,10 @@ class SearchCore:
             if rewards.pools is not None:
                 rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
             tally = self.tally.take(live)
-            context = replace(context, problem=problem, rewards=rewards, tally=tally, n=len(live))
+            costs = None if context.costs is None else context.costs[live]
+            context = replace(
+                context, problem=problem, rewards=rewards, tally=tally, n=len(live), costs=costs
+            )
         self.run: Run = self._strategy.start(context)
 
     def _check_left(self, failed: int) -> None:

@@ -251,6 +251,8 @@ def plan(
             "bound": bound,
             "until": wanted,
             "max_pulls": cap,
+            "costs": None,
+            "max_cost": None,
             "seed": seed,
         }
         compiled = _compiled(name, values, options)

@@ -22,7 +22,7 @@ from oddarm.cli.options import (
     search_option,
 )
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, SearchOptions
+from oddarm.options import DEFAULT_EPSILON, DEFAULT_STRATEGY, DEFAULTS, SearchOptions
 
 __all__ = ["simulate"]
 
@@ -41,7 +41,7 @@ def simulate(
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     epsilon: Annotated[
         Optional[float],  # noqa: UP045
-        search_option("epsilon", default=f"{DEFAULTS['epsilon']}, or that of --config"),
+        search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
     ] = None,
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
@@ -101,7 +101,7 @@ def _arms(
     config: str | None,
     epsilon: float | None,
     seed: int,
-) -> tuple[dict[Any, float], float]:
+) -> tuple[dict[Any, float], float | None]:
     given = [
         name for name, value in (("MEANS", means), ("--file", file), ("--config", config)) if value
     ]
@@ -115,7 +115,7 @@ def _arms(
         chosen = instance.problem.epsilon if epsilon is None else epsilon
         return dict(enumerate(instance.means.tolist())), chosen
     values = dict(enumerate(means)) if means else _read(file) if file else {}
-    return values, DEFAULTS["epsilon"] if epsilon is None else epsilon
+    return values, epsilon
 
 
 def _read(path: Path) -> dict[Any, float]:

@@ -93,6 +93,7 @@ def synthetic(
     seed, n = whole_number("seed", seed, 0), whole_number("n", n, 3, 10**8)
     problem = Problem(epsilon=epsilon, rho=rho)
     problem.check(n)
+    assert problem.epsilon is not None
     epsilon = problem.epsilon
     most, side = problem.max_members(n), problem.min_segment(n)
     k = most if outliers is None else whole_number("outliers", outliers, 1)

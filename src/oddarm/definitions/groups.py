@@ -86,7 +86,7 @@ class _Sorted:
 
 def outlier_groups(
     means: Means,
-    epsilon: float = 2.5,
+    epsilon: float | None = None,
     rho: float | None = None,
     strict: bool = False,
     mixed: bool = False,
@@ -126,7 +126,7 @@ def outlier_groups(
 
 def outlier_arms(
     means: Means,
-    epsilon: float = 2.5,
+    epsilon: float | None = None,
     rho: float | None = None,
     strict: bool = False,
     *,
@@ -147,8 +147,8 @@ def outlier_arms(
     ordered = _sort(means)
     n = len(ordered.values)
     problem.check(n)
-    y = _as_array(ordered.values, exact(problem.epsilon))
-    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    y = _as_array(ordered.values, problem.ratio)
+    wider, unit = (1 + problem.ratio).as_integer_ratio()
     side = problem.min_segment(n)
     normal = n - problem.max_members(n)
     found = np.zeros(n, dtype=bool)
@@ -196,8 +196,8 @@ def _longest_run(y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, un
 def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     """Definition 2 by block size: O(n) for each of at most c sizes."""
     n = len(ordered.values)
-    y = _as_array(ordered.values, exact(problem.epsilon))
-    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    y = _as_array(ordered.values, problem.ratio)
+    wider, unit = (1 + problem.ratio).as_integer_ratio()
     side = problem.min_segment(n)
     gaps = np.diff(y)
     zero = np.zeros_like(gaps[:1])
@@ -233,7 +233,7 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     """
     y = ordered.values
     n = len(y)
-    wider, unit = (1 + exact(problem.epsilon)).as_integer_ratio()
+    wider, unit = (1 + problem.ratio).as_integer_ratio()
     largest, side = problem.max_members(n), problem.min_segment(n)
     gaps = [high - low for low, high in pairwise(y)]
     first = list(range(n))  # of the piece that ends at this arm
@@ -344,9 +344,9 @@ def _sort(means: Means) -> _Sorted:
     return _Sorted(np.array(order, dtype=np.intp), [scaled[i] for i in order], scale, names)
 
 
-def _as_array(values: list[int], epsilon: Any) -> NDArray[Any]:
+def _as_array(values: list[int], ratio: Fraction) -> NDArray[Any]:
     """Exact integers: int64 where every product of the comparison fits, else Python's own."""
-    wider, unit = (1 + epsilon).as_integer_ratio()
+    wider, unit = ratio.as_integer_ratio()
     base = values[0] if values else 0
     shifted = [v - base for v in values]
     largest = 2**62 // max(wider, unit)

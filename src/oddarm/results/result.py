@@ -59,9 +59,11 @@ class Result:
 
     Attributes:
         order: The positions of all arms, the most outlying first.
-        outliers: The arms declared, in order.
-        verdict: Why the search ended: "ranked", "confirmed", "none", "budget"; "running" if it
-            has not.
+        outliers: The arms of a confirmed group, or those that a strategy declares by a rule of its
+            own, in order.
+        candidates: The best guess as long as there are no outliers, in order.
+        verdict: What is decided: "confirmed", "none", "scattered" or "ranked"; or why nothing is:
+            "budget", "rows" or "running".
         pulls: Rewards told.
         provenance: Version, parameters, seed, bound, and whether δ is proved for them.
         rank: Rank of each arm, in the order of the arms.
@@ -70,6 +72,11 @@ class Result:
         certificates: What is certain of each set of arms that may be a group, the smallest first,
             if the strategy says.
         nouns: What arms and pulls are called, in the plural, where the result is shown.
+        evidence: The odds for the answer or the best guess, at least 1; None if the strategy does
+            not say. A guess of odds r that is wrong has probability at most 1/r.
+        forecast: How many further pulls would likely decide; None if that is unknown.
+        widest_gap: The widest that the gap around outliers can still be; None if unknown.
+        cost: What all pulls cost; their number if no costs were given.
     """
 
     names: Sequence[Any]
@@ -90,6 +97,11 @@ class Result:
     errors: dict[Any, str] = field(default_factory=dict)
     certificates: Sequence[Certificate] = ()
     nouns: tuple[str, str] = ("arms", "pulls")
+    candidates: Sequence[Any] = ()
+    evidence: float | None = None
+    forecast: int | None = None
+    widest_gap: float | None = None
+    cost: float = 0.0
 
     @classmethod
     def of(
@@ -103,6 +115,7 @@ class Result:
         problem: Problem,
         strategy: Strategy,
         provenance: dict[str, Any],
+        costs: Floats | None = None,
     ) -> Result:
         """Return the result of an outcome, whose arms are positions in `names`."""
         rank = np.empty(len(names), dtype=np.intp)
@@ -110,7 +123,12 @@ class Result:
         return cls(
             names=names,
             order=outcome.order,
-            outliers=[names[i] for i in outcome.declared],
+            outliers=[names[i] for i in outcome.outliers],
+            candidates=[names[i] for i in outcome.candidates],
+            evidence=outcome.evidence,
+            forecast=outcome.forecast,
+            widest_gap=outcome.widest_gap,
+            cost=float(tally.pulls if costs is None else tally.counts @ costs),
             verdict=verdict,
             pulls=tally.pulls,
             provenance=provenance,
@@ -171,7 +189,7 @@ class Result:
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
     @property
-    def cost(self) -> str:
+    def spent(self) -> str:
         """The pulls in words; of how many, if every arm is a finite pool."""
         pools = self.provenance["rewards"]["pools"]
         of = "" if pools is None else f" of {sum(pools):,}"
@@ -191,20 +209,20 @@ class Result:
         found = len(self.outliers)
         of_all = f"of {len(self.names):,} {self.nouns[0]}"
         if self.verdict == "running":
-            return f"Not done: {found} {of_all} set apart so far, after {self.cost}."
+            return f"Not done: {found} {of_all} set apart so far, after {self.spent}."
         if self.verdict == "budget":
-            return f"The budget ended first: {found} {of_all} set apart after {self.cost}."
+            return f"The budget ended first: {found} {of_all} set apart after {self.spent}."
         if self.verdict == "none":
-            return f"None {of_all} stands apart; found with {self.cost}; {self._sureness}."
+            return f"None {of_all} stands apart; found with {self.spent}; {self._sureness}."
         if self.verdict == "confirmed":
             stand = "stands" if found == 1 else "stand"
             return (
                 f"{found} {of_all} {stand} apart, {self.side} the rest; "
-                f"found with {self.cost}; {self._sureness}."
+                f"found with {self.spent}; {self._sureness}."
             )
         predicate, promise = self.strategy.predicate(found, self.side), self.strategy.promise
         return (
-            f"{found} {of_all} {predicate}, after {self.cost}. "
+            f"{found} {of_all} {predicate}, after {self.spent}. "
             f"{promise[0].upper()}{promise[1:]}; {self._sureness}."
         )
 
@@ -238,7 +256,12 @@ class Result:
             "verdict": self.verdict,
             "summary": self.summary,
             "pulls": self.pulls,
+            "cost": self.cost,
             "outliers": self.outliers,
+            "candidates": list(self.candidates),
+            "evidence": self.evidence if self.evidence is None else _number(self.evidence),
+            "forecast": self.forecast,
+            "widest_gap": self.widest_gap,
             "ranking": self.ranking,
             "errors": [{"arm": arm, "error": reason} for arm, reason in self.errors.items()],
             "arms": [

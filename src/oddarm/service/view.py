@@ -125,6 +125,8 @@ def _gold(search: Search, result: Result) -> float | None:
     if not result.counts[working].all() or search.rewards.pools is not None:
         return None
     problem = search.run.context.problem  # of the arms that have not failed
+    if problem.epsilon is None:
+        return None  # GOLD has no absolute rule
     try:
         pulls = most_pulls(
             result.means[working],

@@ -37,8 +37,10 @@ __all__ = [
     "without_gaps",
 ]
 
-Verdict = Literal["confirmed", "ranked", "none", "budget", "running"]
-Status = Literal["outlier", "normal", "undecided", "failed"]
+Verdict = Literal["confirmed", "none", "scattered", "ranked", "budget", "rows", "running"]
+Status = Literal["outlier", "candidate", "normal", "undecided", "failed"]
+UNDECIDED: tuple[Verdict, ...] = ("running", "budget", "rows")
+"""Verdicts that promise nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -83,26 +85,41 @@ class Outcome:
 
     Attributes:
         order: All arms, the most outlying first.
-        declared: The arms declared outliers so far, as they come in `order`.
+        outliers: The arms that are outliers, by the verdict or by the strategy's own rule, as they
+            come in `order`.
+        candidates: The best guess, as long as there are no outliers; none if the guess is that
+            nobody is an outlier.
         scores: The strategy's own score of each arm; nan for none.
         statuses: What is decided of each arm.
         certificates: What is certain of each set of arms that may be a group.
         low: Lower ends of the arms' intervals.
         high: Upper ends.
+        evidence: The odds for the answer or the best guess, at least 1; None if the strategy does
+            not say. docs/guarantees.md says what they promise.
+        forecast: How many further pulls would likely decide; None if that is unknown.
+        widest_gap: The widest that the gap around outliers can still be; None if unknown.
     """
 
     order: Indices
-    declared: list[int]
+    outliers: list[int]
+    candidates: list[int]
     scores: Floats
     statuses: list[Status]
     certificates: list[Certificate]
     low: Floats
     high: Floats
+    evidence: float | None = None
+    forecast: int | None = None
+    widest_gap: float | None = None
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """All that a strategy may know of the search that it serves."""
+    """All that a strategy may know of the search that it serves.
+
+    `costs` has what a pull of each arm costs; None if all cost the same. `max_pulls` is the budget
+    that the search began with, for strategies that divide it.
+    """
 
     problem: Problem
     rewards: Rewards
@@ -111,6 +128,8 @@ class RunContext:
     bound: BoundKind
     until: Until
     seed: int
+    costs: Floats | None = None
+    max_pulls: int | None = None
 
 
 class Run(ABC):
@@ -127,6 +146,8 @@ class Run(ABC):
     """
 
     verdict: Verdict = "running"
+    own_rule: ClassVar[bool] = False
+    """Whether the declared arms are outliers by a rule of the strategy's own."""
     compiled: ClassVar[str | None] = None
     """The module that can advance the run on simulated 0/1 rewards in compiled code, if any."""
 
@@ -186,17 +207,49 @@ class Run(ABC):
         del order
         return []
 
+    def guess(self, order: Indices) -> list[int]:
+        """Return the best guess at the outliers, as they come in `order`, until there are any."""
+        return self.declared(order)
+
+    def evidence(self) -> float | None:
+        """Return the odds for the answer or the best guess; None if the strategy does not say."""
+        return None
+
+    def forecast(self) -> int | None:
+        """Return how many further pulls would likely decide; None if that is unknown."""
+        return None
+
+    def widest_gap(self) -> float | None:
+        """Return the widest that the gap around outliers can still be; None if unknown."""
+        return None
+
     def outcome(self) -> Outcome:
         """Return what is known now; the arms are ranked once."""
         order = self.order()
-        declared = self.declared(order)
-        rest: Status = "undecided" if self.verdict in ("running", "budget") else "normal"
+        final = self.verdict == "confirmed" or (self.own_rule and self.verdict == "ranked")
+        outliers = self.declared(order) if final else []
+        candidates = [] if final or self.verdict == "none" else self.guess(order)
+        rest: Status = "undecided" if self.verdict in UNDECIDED else "normal"
+        if self.verdict == "ranked" and not final:
+            rest = "undecided"  # a ranking promises an order, not who is an outlier
         statuses: list[Status] = [rest] * self.context.n
-        for arm in declared:
-            statuses[arm] = "outlier"
+        for status, arms in (("outlier", outliers), ("candidate", candidates)):
+            for arm in arms:
+                statuses[arm] = status  # type: ignore[call-overload]
         low, high = self.interval_ends()
-        certificates = self.certificates(order)
-        return Outcome(order, declared, self.scores(), statuses, certificates, low, high)
+        return Outcome(
+            order=order,
+            outliers=outliers,
+            candidates=candidates,
+            scores=self.scores(),
+            statuses=statuses,
+            certificates=self.certificates(order),
+            low=low,
+            high=high,
+            evidence=self.evidence(),
+            forecast=self.forecast() if self.verdict in UNDECIDED else None,
+            widest_gap=self.widest_gap(),
+        )
 
     @property
     def ready(self) -> bool:
@@ -253,11 +306,18 @@ class Strategy(ABC):
         """Return a new run, or raise ParameterError if the algorithm does not fit the search."""
 
     def check(self, context: RunContext) -> None:
-        """Raise ParameterError if the strategy cannot do what `until` asks."""
-        if context.until != "ranked" and not self.confirms:
+        """Raise ParameterError if the strategy cannot do what `until` or the rule asks."""
+        if self.confirms:
+            return
+        if context.until != "ranked":
             raise ParameterError(
                 f"until == {context.until!r} with strategy {self.name!r}, which only ranks: "
                 "pass until='ranked'."
+            )
+        if context.problem.min_gap is not None:
+            raise ParameterError(
+                f"min_gap == {context.problem.min_gap!r} with strategy {self.name!r}, which does "
+                "not know it: pass strategy='adaptive', or leave min_gap out."
             )
 
     def predicate(self, found: int, side: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ class RoundRun(Run):
         asked: How often each arm has been asked for, pulls in flight included.
         answer: The arms declared, in order.
     """
+
+    own_rule: ClassVar[bool] = True
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)

@@ -111,7 +111,7 @@ class AdaptiveRun(Run):
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
         n, problem, rewards = context.n, context.problem, context.rewards
-        self.gap_factor = 1.0 + float(problem.epsilon)
+        self.gap_factor = float(problem.ratio)
         self.max_members = problem.max_members(n)
         self.min_segment = problem.min_segment(n)
         paired = isinstance(rewards, Bernoulli) and rewards.pools is None
