@@ -39,6 +39,7 @@ __all__ = [
     "judge",
     "places_around",
     "segments_of",
+    "sharpen",
     "widest_gaps",
 ]
 
@@ -118,7 +119,7 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
         gap, first, last = best_block(arms, rules, estimated, enough)
         if gap > 0 and not _has_rival(arms, rules, gap, first, last):
             places = places_around(first, last, len(arms.low))
-            _sharpen(arms, rules, estimated, certain, places)
+            sharpen(arms, rules, estimated, certain, places)
         gap, first, last = best_block(arms, rules, certain, enough)
         if gap <= 0 or _has_rival(arms, rules, gap, first, last):
             continue
@@ -132,21 +133,23 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
 def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floats) -> bool:
     """Whether no further group is possible, as its members would leave a window free.
 
-    Either no piece has gaps above (1+ε) times the level of the windows; or no piece beside a wider
+    No piece has gaps above the floor; or no piece has gaps above (1+ε) times the level of the windows; or no piece beside a wider
     gap has such gaps, and no piece at all has gaps above (1+ε) times the wider gap.
     """
+    if rules.floor and not _has_rival(arms, rules, 0.0):
+        return True
     further = rules.max_members - int(arms.declared.sum())
     windows = np.empty((further + 1, 2), dtype=np.int64)
     places = widest_gaps(estimated, arms.by_mean, arms.declared, 2 * len(windows))
     if len(places) and _has_rival(arms, rules, estimated[places[0]]):
         return False
-    _sharpen(arms, rules, estimated, certain, places)
+    sharpen(arms, rules, estimated, certain, places)
     level = best_windows(arms, certain, 0.0, windows)
     if _has_rival(arms, rules, level) and not any(
         certain[at] > level
         and not _has_rival(arms, rules, certain[at])
         and find_rival(
-            arms, rules, rules.gap_factor * level, -np.inf, np.inf, *beside(arms, at, certain[at])
+            arms, rules, rules.rival_gap(level), -np.inf, np.inf, *beside(arms, at, certain[at])
         )
         is None
         for at in places[:WIDEST_GAPS].tolist()
@@ -154,20 +157,20 @@ def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floa
         return False
     # The declared arms must be certain to lie where the order has them.
     edges = _borders(arms.declared[arms.by_mean])
-    _sharpen(arms, rules, estimated, certain, edges)
+    sharpen(arms, rules, estimated, certain, edges)
     return bool((certain[edges] > 0).all())
 
 
 def _has_rival(arms: Arms, rules: Rules, gap: float, first: int = 0, last: int = 0) -> bool:
     """Whether by_mean[first:last] has a rival if its gaps are so wide; if empty, any piece."""
-    tau, block = rules.gap_factor * gap, arms.by_mean[first:last]
+    tau, block = rules.rival_gap(gap), arms.by_mean[first:last]
     if not len(block):
         return find_rival(arms, rules, tau) is not None
     begin, end = arms.low[block].min(), arms.high[block].max()
     return find_rival(arms, rules, tau, begin, end) is not None
 
 
-def _sharpen(arms: Arms, rules: Rules, estimated: Floats, certain: Floats, places: Wholes) -> None:
+def sharpen(arms: Arms, rules: Rules, estimated: Floats, certain: Floats, places: Wholes) -> None:
     """Raise what is certain of the gaps at some places by the evidence of pairs."""
     if not rules.pair_delta:
         return
@@ -186,7 +189,7 @@ def judge(arms: Arms, rules: Rules, member: Flags) -> Judgement:
     edges = _borders(sides)
     inside = np.flatnonzero(~(sides[1:] | sides[:-1])) + 1
     widest = inside[[np.argmax(estimated[inside])]] if len(inside) else inside
-    _sharpen(arms, rules, estimated, certain, np.append(edges, widest))
+    sharpen(arms, rules, estimated, certain, np.append(edges, widest))
     segments = segments_of(member, arms.by_mean)
     order = np.lexsort((np.arange(len(member)), arms.low, segments))
     apart, rest = certain[edges].min(), certain[widest].max(initial=0.0)

@@ -16,7 +16,9 @@ from oddarm.kernels.blocks import Arms, Rules, best_block, resort
 from oddarm.rewards import Bernoulli
 from oddarm.state import Kind, encode_fields
 from oddarm.strategies.adaptive import saved
+from oddarm.strategies.adaptive.absolute import apart_at, certain_answer, plan_answer
 from oddarm.strategies.adaptive.certify import (
+    Judgement,
     Stage,
     declare,
     estimated_gaps,
@@ -83,7 +85,7 @@ class Adaptive(Strategy):
                 "bound == 'paper' with strategy 'adaptive', which needs intervals that hold at all "
                 "times: pass bound='anytime', or strategy='gold'."
             )
-        return AdaptiveRun(context)
+        return AbsoluteRun(context) if context.problem.absolute else AdaptiveRun(context)
 
 
 class AdaptiveRun(Run):
@@ -111,9 +113,15 @@ class AdaptiveRun(Run):
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
         n, problem, rewards = context.n, context.problem, context.rewards
-        self.gap_factor = float(problem.ratio)
         self.max_members = problem.max_members(n)
         self.min_segment = problem.min_segment(n)
+        sure = problem.at_slack()
+        self._limits = {
+            "gap_factor": float(problem.ratio),
+            "floor": float(problem.floor),
+            "sure_factor": float(sure.ratio),
+            "sure_gap": float(sure.floor),
+        }
         paired = isinstance(rewards, Bernoulli) and rewards.pools is None
         self.pair_delta = PAIR_SHARE * problem.delta if paired else 0.0
         self._bound: Bound = (
@@ -251,7 +259,7 @@ class AdaptiveRun(Run):
     def _rules(self, caution: float = 1.0) -> Rules:
         """Return the rules of the problem."""
         return Rules(
-            gap_factor=self.gap_factor,
+            **self._limits,
             max_members=self.max_members,
             min_segment=self.min_segment,
             pair_delta=self.pair_delta,
@@ -467,3 +475,49 @@ class AdaptiveRun(Run):
         pulled = self.tally.counts > 0
         self.means[pulled] = np.clip(self.tally.means, self.low, self.high)[pulled]
         self._sort()
+
+
+class AbsoluteRun(AdaptiveRun):
+    """A run by the absolute rule. Its answer is the one stage, once it is certain."""
+
+    def decide(self) -> None:
+        """Stop if an answer is certain."""
+        self._sort()
+        if self.tally.exhausted:
+            self._conclude()
+            return
+        answer = certain_answer(self._arms(), self._rules())
+        if answer.verdict == "running":
+            return
+        self.verdict, self.complete = answer.verdict, True
+        if answer.members.any():
+            bounds = (answer.apart, np.inf, 0.0, answer.linked)
+            judgement = Judgement(int(answer.verdict == "confirmed"), bounds)
+            new = np.flatnonzero(answer.members)
+            self.stages = [Stage(new, self.tally.pulls, answer.members, judgement)]
+
+    def _plan(self, counts: Floats, caution: float) -> RoundPlan:
+        """Plan from so many pulls of each arm on, told or in flight."""
+        return plan_answer(self._foreseen(counts), self._rules(caution))
+
+    def _apart(self) -> Flags:
+        """Return which arms are apart by the estimates, at the middle of the slack."""
+        if self.stages or not self.ready:
+            return self.members
+        line = (self._limits["floor"] + self._limits["sure_gap"]) / 2
+        means = self.tally.means
+        by_mean = np.argsort(means, kind="stable")
+        return apart_at(means, by_mean, line, self.max_members)[0]
+
+    def guess(self, order: Indices) -> list[int]:
+        """Return the arms that are apart by the estimates, as they come in `order`."""
+        return order[self._apart()[order]].tolist()
+
+    def order(self) -> Indices:
+        """The arms that are apart first; each furthest out first."""
+        n = self.context.n
+        if not self.ready:
+            return np.arange(n)
+        means = self.tally.means
+        far = np.abs(means - np.median(means))
+        return np.lexsort((np.arange(n), -far, ~self._apart()))
