@@ -20,7 +20,6 @@ from oddarm.store.log import LoggedTell
 __all__ = ["LEASE_SECONDS", "StudyTransaction"]
 
 LEASE_SECONDS = 60.0
-NUMBERS = frozenset((int, float))
 
 
 class StudyTransaction:
@@ -83,10 +82,7 @@ class StudyTransaction:
         out = self._still_out(rewards)
         if not out:
             return 0
-        whole = len(out) == len(rewards)  # nearly always
-        values = self._numbers(
-            list(rewards.values()) if whole else [rewards[draw.id] for draw in out]
-        )
+        values = self._numbers([rewards[draw.id] for draw in out])
         if len(values) != len(out):
             raise RewardError(f"{len(values)} rewards for {len(out)} pulls, must be one each.")
         self.advanced = True
@@ -225,11 +221,7 @@ class StudyTransaction:
 
     def _numbers(self, rewards: Any) -> list[float]:
         """Return rewards as numbers, or raise RewardError."""
-        model = self._live.search.rewards
-        plain = type(rewards) is list and NUMBERS.issuperset(map(type, rewards))
-        if plain and model.allow(rewards):  # nearly always
-            return list(map(float, rewards))
-        values: list[float] = model.check(rewards).tolist()
+        values: list[float] = self._live.search.rewards.check(rewards).tolist()
         return values
 
     def _check_pool(self, arm: int, count: int) -> None:
