@@ -126,18 +126,10 @@ def _gold(search: Search, result: Result) -> float | None:
         return None
     problem = search.run.context.problem  # of the arms that have not failed
     try:
-        pulls = most_pulls(
-            result.means[working],
-            epsilon=problem.epsilon,
-            rho=problem.rho,
-            max_outliers=problem.max_outliers,
-            delta=problem.delta,
-            strict=problem.strict,
-            rewards=search.rewards,
-        )
+        means = result.means[working]
+        return _number(most_pulls(means, rewards=search.rewards, **asdict(problem)))
     except OddarmError:
         return None
-    return _number(pulls)
 
 
 def _six_digits(values: Floats) -> list[float | None]:
