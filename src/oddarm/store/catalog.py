@@ -104,7 +104,7 @@ def create_in(
             "name arms by strings, numbers or tuples of them."
         ) from error
     shown = [str(arm) for arm in search.names]
-    if not all(_storable(text) for text in shown):
+    if any(re.search(r"[\0\ud800-\udfff]", text) for text in shown):
         raise ParameterError(
             "an arm's name has a character that cannot be stored (NUL or half a surrogate pair): "
             "name arms by plain text."
@@ -135,10 +135,3 @@ def list_in(database: Database) -> list[StudyInfo]:
     with database.transaction() as connection:
         rows = connection.execute(f"SELECT {SHOWN} FROM oddarm_studies ORDER BY name").fetchall()
     return [study_info(row) for row in rows]
-
-
-def _storable(text: str) -> bool:
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False

@@ -119,13 +119,9 @@ class Draws:
             heapq.heappush(self._leases, (lease.due, next(self._numbers), draws))
 
     def overdue(self, most: int, now: float) -> list[Draw]:
-        """Return up to `most` draws whose lease has ended, the oldest first.
+        """Return up to `most` draws whose lease has ended by `now`, the oldest first.
 
         The caller leases them again, or counts something for them.
-
-        Args:
-            most: How many at most.
-            now: The time, on the steady clock.
         """
         while self._leases and self._leases[0][0] <= now:
             for draw in heapq.heappop(self._leases)[2]:
@@ -198,13 +194,7 @@ class Draws:
         return rows
 
     def restore(self, rows: Any, wall: float, now: float) -> None:
-        """Take over what `to_rows` returned.
-
-        Args:
-            rows: The draws.
-            wall: The time, in seconds since 1970.
-            now: The time, on the steady clock.
-        """
+        """Take over what `to_rows` returned; `wall` and `now` are the times of the two clocks."""
         if type(rows) is not list:
             raise damaged("draws", rows, "a list of pulls")
         known: set[str] = set()

@@ -172,11 +172,7 @@ def closed_on_error(opened: Connection | Database) -> Iterator[None]:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Turn whatever goes wrong while stored values are read into StoreDamagedError.
-
-    Args:
-        what: What is being read, for the message.
-    """
+    """Turn whatever goes wrong while `what` is read into StoreDamagedError, which names it."""
     try:
         yield
     except (StateError, StoreError, UnknownStudyError):

@@ -119,9 +119,7 @@ class SQLiteDatabase(Database):
                 raise self._busy() from error
             if code & 0xFF == sqlite3.SQLITE_FULL:
                 raise self.error(
-                    StoreFullError,
-                    "cannot grow, the disk is full",
-                    "free some space and try again",
+                    StoreFullError, "cannot grow, the disk is full", "free some space and try again"
                 ) from error
             unreadable = str(error).startswith(UNREADABLE)
             if unreadable or code & 0xFF in DAMAGED or code == SHORT_READ:
