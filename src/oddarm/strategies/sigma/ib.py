@@ -17,41 +17,6 @@ from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 __all__ = ["IB"]
 
 
-@dataclass(frozen=True)
-class IB(SigmaStrategy):
-    """Find the best arm of those left, take it away, and go on while it is above the threshold.
-
-    The best arm is found by CLUCB (Chen, Lin, King, Lyu and Chen, NIPS 2014): of the arm with the
-    best sample mean and the one among the rest with the largest upper end, the one with the wider
-    interval is pulled, until the best one's lower end is above the rest's upper ends.
-
-    Promises: nothing. Each best arm is right with probability 1-δ, but the threshold that ends the
-    search is a mere estimate.
-
-    Finds: high outliers only, under the k-sigma rule.
-
-    Cost: O(n) per pull; many pulls where the best two are close.
-
-    Example:
-        >>> import oddarm
-        >>> high = [0.10, 0.15, 0.20, 0.25, 0.30, 0.70, 0.95]
-        >>> oddarm.simulate(high, oddarm.strategies.IB(k=1), max_outliers=2).outliers
-        [6, 5]
-    """
-
-    name: ClassVar[str] = "ib"
-
-    @property
-    def promise(self) -> str:
-        """The threshold is estimated."""
-        return "each was the best of those left; the threshold is an estimate"
-
-    def start(self, context: RunContext) -> IBRun:
-        """Return a new run."""
-        self.check(context)
-        return IBRun(context, self.k)
-
-
 class IBRun(SigmaRun):
     """CLUCB on the arms that are left.
 
@@ -99,7 +64,7 @@ class IBRun(SigmaRun):
             low, high, _ = self._ends()
             if best != rival and low[best] < high[rival]:
                 return
-            if self.means[best] <= self.threshold:
+            if self.tally.means[best] <= self.threshold:
                 break
             self.taken.append(best)
             if len(self.taken) == self.context.n:
@@ -111,7 +76,7 @@ class IBRun(SigmaRun):
         _, high, _ = self._ends()
         left = np.ones(self.context.n, dtype=bool)
         left[self.taken] = False
-        best = _largest(self.means, left)
+        best = _largest(self.tally.means, left)
         left[best] = False
         rival = _largest(high, left) if left.any() else best
         return best, rival
@@ -125,9 +90,40 @@ class IBRun(SigmaRun):
         level = 2 * math.log(4 * context.n * t**3 / context.problem.delta)
         span = context.rewards.high - context.rewards.low
         radius = span * np.sqrt(level / self.tally.counts)
-        return self.means - radius, self.means + radius, 2 * radius
+        return self.tally.means - radius, self.tally.means + radius, 2 * radius
 
 
 def _largest(values: Floats, among: Flags) -> int:
     """Return the first arm with the largest value among some."""
     return int(np.argmax(np.where(among, values, -np.inf)))
+
+
+@dataclass(frozen=True)
+class IB(SigmaStrategy):
+    """Find the best arm of those left, take it away, and go on while it is above the threshold.
+
+    The best arm is found by CLUCB (Chen, Lin, King, Lyu and Chen, NIPS 2014): of the arm with the
+    best sample mean and the one among the rest with the largest upper end, the one with the wider
+    interval is pulled, until the best one's lower end is above the rest's upper ends.
+
+    Promises: nothing. Each best arm is right with probability 1-δ, but the threshold that ends the
+    search is a mere estimate.
+
+    Finds: high outliers only, under the k-sigma rule.
+
+    Cost: O(n) per pull; many pulls where the best two are close.
+
+    Example:
+        >>> import oddarm
+        >>> high = [0.10, 0.15, 0.20, 0.25, 0.30, 0.70, 0.95]
+        >>> oddarm.simulate(high, oddarm.strategies.IB(k=1), max_outliers=2).outliers
+        [6, 5]
+    """
+
+    name: ClassVar[str] = "ib"
+    run: ClassVar = IBRun
+
+    @property
+    def promise(self) -> str:
+        """The threshold is estimated."""
+        return "each was the best of those left; the threshold is an estimate"

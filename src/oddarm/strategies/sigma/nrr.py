@@ -13,37 +13,6 @@ from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 __all__ = ["NRR"]
 
 
-@dataclass(frozen=True)
-class NRR(SigmaStrategy):
-    """Pull all arms in turn until the estimated set has not changed for 1/δ pulls.
-
-    Promises: nothing. It is fast and often wrong.
-
-    Finds: high outliers only, under the k-sigma rule.
-
-    Cost: O(n) per pull.
-
-    Example:
-        >>> import oddarm
-        >>> high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15, 0.95]
-        >>> result = oddarm.simulate(high, "nrr", max_outliers=1)
-        >>> result.pulls, result.provenance["delta_proved"]
-        (17, False)
-    """
-
-    name: ClassVar[str] = "nrr"
-
-    @property
-    def promise(self) -> str:
-        """No promise: only what the estimate did."""
-        return "the estimate has not changed for 1/delta pulls"
-
-    def start(self, context: RunContext) -> NRRRun:
-        """Return a new run."""
-        self.check(context)
-        return NRRRun(context, self.k)
-
-
 class NRRRun(SigmaRun):
     """Cyclic pulls, and how long the estimate has been the same.
 
@@ -72,10 +41,6 @@ class NRRRun(SigmaRun):
         """Why δ is not proved."""
         return "the rule stops when its estimate has not changed for 1/delta pulls"
 
-    def next_round(self) -> list[int]:
-        """Every arm once."""
-        return list(range(self.context.n))
-
     def update_many(self, arms: Indices) -> None:
         """Decide after each arm, since the number of pulls decides."""
         Run.update_many(self, arms)
@@ -90,3 +55,30 @@ class NRRRun(SigmaRun):
             self.latest, self.unchanged = now, 0
         if self.unchanged >= 1 / self.context.problem.delta:
             self.finish(self.estimate())
+
+
+@dataclass(frozen=True)
+class NRR(SigmaStrategy):
+    """Pull all arms in turn until the estimated set has not changed for 1/δ pulls.
+
+    Promises: nothing. It is fast and often wrong.
+
+    Finds: high outliers only, under the k-sigma rule.
+
+    Cost: O(n) per pull.
+
+    Example:
+        >>> import oddarm
+        >>> high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15, 0.95]
+        >>> result = oddarm.simulate(high, "nrr", max_outliers=1)
+        >>> result.pulls, result.provenance["delta_proved"]
+        (17, False)
+    """
+
+    name: ClassVar[str] = "nrr"
+    run: ClassVar = NRRRun
+
+    @property
+    def promise(self) -> str:
+        """No promise: only what the estimate did."""
+        return "the estimate has not changed for 1/delta pulls"
