@@ -24,7 +24,7 @@ from oddarm._typing import Floats, Indices
 from oddarm.bounds.base import Bound, check_parameters
 from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
 from oddarm.errors import ParameterError
-from oddarm.kernels.jeffreys import jeffreys_narrow
+from oddarm.kernels.intervals import jeffreys_narrow
 from oddarm.tally import Tally
 
 __all__ = ["BetaMixture", "kl_deviation"]

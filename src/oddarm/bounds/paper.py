@@ -13,7 +13,7 @@ import numpy as np
 
 from oddarm._typing import Floats, Wholes
 from oddarm.bounds.base import RadiusBound, check_parameters
-from oddarm.kernels.numerics import erfcinv
+from oddarm.kernels.intervals import erfcinv
 from oddarm.tally import Tally
 
 __all__ = ["PaperBernoulli", "PaperBounded", "delta_prime"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from oddarm._typing import Floats
 from oddarm.bounds.base import Bound, check_parameters
-from oddarm.kernels.numerics import erfcinv
+from oddarm.kernels.intervals import erfcinv
 from oddarm.tally import Tally
 
 __all__ = ["SigmaBernoulli", "SigmaBounded", "SigmaProved", "l_of_k", "sigma_threshold"]
