@@ -45,17 +45,13 @@ class MaxGap(Strategy):
     """
 
     name: ClassVar[str] = "maxgap"
+    promise: ClassVar[str] = "no other gap between neighbours is larger"
     values: ClassVar[int] = 1
 
     def predicate(self, found: int, side: str) -> str:
         """Say that arms lie beyond the largest gap."""
         del side
         return f"{'lies' if found == 1 else 'lie'} beyond the largest gap"
-
-    @property
-    def promise(self) -> str:
-        """The split is the promise."""
-        return "no other gap between neighbours is larger"
 
     def start(self, context: RunContext) -> MaxGapRun:
         """Return a new run."""

@@ -27,6 +27,10 @@ class ThresholdRun(RoundRun):
     def threshold(self) -> float:
         """The threshold of the sample means; every arm has been pulled."""
 
+    def overlapping(self, least: float, most: float) -> Flags:
+        """Return which arms' intervals overlap that from `least` to `most`."""
+        return np.asarray((self.intervals.low <= most) & (self.intervals.high >= least))
+
     def ranked(self, above: Flags) -> list[int]:
         """Return the arms that are flagged, the greatest sample mean first."""
         order = np.argsort(-self.tally.means, kind="stable")
@@ -52,6 +56,9 @@ class ThresholdStrategy(Strategy):
     """
 
     run: ClassVar[type[ThresholdRun]]
+    words: ClassVar[str]
+    """The threshold in words, with a place for k."""
+    promise: ClassVar[str] = "no other arm does"
     k: float = 2.0
 
     def start(self, context: RunContext) -> Run:
@@ -59,7 +66,7 @@ class ThresholdStrategy(Strategy):
         self.check(context)
         return self.run(context, self.k)
 
-    @property
-    def promise(self) -> str:
-        """The set is the promise."""
-        return "no other arm does"
+    def predicate(self, found: int, side: str) -> str:
+        """Say that arms lie above the threshold."""
+        del side
+        return f"{'lies' if found == 1 else 'lie'} above {self.words.format(self.k)}"

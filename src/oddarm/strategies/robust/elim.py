@@ -18,7 +18,9 @@ class ROAIElimRun(RobustRun):
     def next_round(self) -> list[int]:
         """Every arm that overlaps the threshold, the median or the MAD."""
         ends = self.ends()
-        matter = self.overlap_threshold(ends) | self.overlap_median(ends) | self.overlap_mad(ends)
+        matter = (
+            self.overlapping(*ends.theta) | self.overlapping(*ends.median) | self.overlap_mad(ends)
+        )
         return np.flatnonzero(matter).tolist()
 
 

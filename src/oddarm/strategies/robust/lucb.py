@@ -21,9 +21,9 @@ class ROAILUCBRun(RobustRun):
         ends = self.ends()
         counts = self.tally.counts
         low, high, widths = self.intervals.low, self.intervals.high, self.intervals.widths
-        undecided = self.overlap_threshold(ends)
+        undecided = self.overlapping(*ends.theta)
         above = self.tally.means > self.threshold
-        median, mad = self.overlap_median(ends), self.overlap_mad(ends)
+        median, mad = self.overlapping(*ends.median), self.overlap_mad(ends)
         # A pull narrows an interval by about width/(2m); the threshold's depends on many arms.
         gain = (ends.theta[1] - ends.theta[0]) / counts[median | mad].sum()
         critical = [

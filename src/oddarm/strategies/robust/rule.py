@@ -11,6 +11,7 @@ upper ends, each |yᵢ - median| between what the two intervals allow, and their
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,14 +40,11 @@ class RobustStrategy(ThresholdStrategy):
         k: How many robust deviations above the median the threshold lies.
     """
 
+    words: ClassVar[str] = "median + {:g} robust deviations"
+
     def __post_init__(self) -> None:
         rule = f"a finite number > 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 < k <= LARGEST))
-
-    def predicate(self, found: int, side: str) -> str:
-        """Say that arms lie above the threshold."""
-        del side
-        return f"{'lies' if found == 1 else 'lie'} above median + {self.k:g} robust deviations"
 
 
 @dataclass(frozen=True)
@@ -80,16 +78,6 @@ class RobustRun(ThresholdRun):
             median, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
         )
 
-    def overlap_threshold(self, ends: _Ends) -> Flags:
-        """Return which arms may lie on either side of the threshold."""
-        low, high = self.intervals.low, self.intervals.high
-        return np.asarray((low <= ends.theta[1]) & (high >= ends.theta[0]))
-
-    def overlap_median(self, ends: _Ends) -> Flags:
-        """Return which arms may be the median."""
-        low, high = self.intervals.low, self.intervals.high
-        return np.asarray((low <= ends.median[1]) & (high >= ends.median[0]))
-
     def overlap_mad(self, ends: _Ends) -> Flags:
         """Return which arms' distance from the median may be the MAD."""
         return np.asarray((ends.near <= ends.mad[1]) & (ends.far >= ends.mad[0]))
@@ -98,5 +86,5 @@ class RobustRun(ThresholdRun):
         """Stop when no arm may lie on either side of the threshold."""
         del arm
         ends = self.ends()
-        if not self.overlap_threshold(ends).any():
+        if not self.overlapping(*ends.theta).any():
             self.finish(self.ranked(self.intervals.low > ends.theta[1]))

@@ -88,8 +88,8 @@ def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
         means=arms.means,
         starts=arms.starts,
         increments=arms.increments,
-        **{name: np.empty(n) for name in ("y", "m", "p", "part", "radius")},
     )
+    state.reserve(n, "y m p part radius")
     _advance(byref(state))
     tally.pulls = state.pulls
     run.asked[:] = tally.counts

@@ -24,6 +24,9 @@ class IBRun(SigmaRun):
         taken: The best arms found so far, in order; those above the threshold are declared.
     """
 
+    proved: ClassVar[bool] = False
+    reason: ClassVar[str] = "the threshold that ends the search is estimated from the data at hand"
+
     def __init__(self, context: RunContext, k: float) -> None:
         super().__init__(context, k)
         self.taken: list[int] = []
@@ -39,16 +42,6 @@ class IBRun(SigmaRun):
             yield len(self.taken) < self.context.n, "a run that goes on has an arm left"
         else:
             yield self.answer == self.taken, "the arms declared are those taken away"
-
-    @property
-    def proved(self) -> bool:
-        """Nothing is proved of this rule."""
-        return False
-
-    @property
-    def reason(self) -> str:
-        """Why δ is not proved."""
-        return "the threshold that ends the search is estimated from the data at hand"
 
     def next_round(self) -> list[int]:
         """Of the best arm and its strongest rival, the one with the wider interval."""
@@ -122,8 +115,4 @@ class IB(SigmaStrategy):
 
     name: ClassVar[str] = "ib"
     run: ClassVar = IBRun
-
-    @property
-    def promise(self) -> str:
-        """The threshold is estimated."""
-        return "each was the best of those left; the threshold is an estimate"
+    promise: ClassVar[str] = "each was the best of those left; the threshold is an estimate"

@@ -21,6 +21,9 @@ class NRRRun(SigmaRun):
         unchanged: For how many pulls it has been the same.
     """
 
+    proved: ClassVar[bool] = False
+    reason: ClassVar[str] = "the rule stops when its estimate has not changed for 1/delta pulls"
+
     def __init__(self, context: RunContext, k: float) -> None:
         super().__init__(context, k)
         self.latest: list[int] | None = None
@@ -30,16 +33,6 @@ class NRRRun(SigmaRun):
         """Return the saved attributes and the kind of each."""
         latest = OrNone(Arms(self.context.n))
         return {**super().fields(), "latest": latest, "unchanged": Whole()}
-
-    @property
-    def proved(self) -> bool:
-        """Nothing is proved of this rule."""
-        return False
-
-    @property
-    def reason(self) -> str:
-        """Why δ is not proved."""
-        return "the rule stops when its estimate has not changed for 1/delta pulls"
 
     def update_many(self, arms: Indices) -> None:
         """Decide after each arm, since the number of pulls decides."""
@@ -77,8 +70,4 @@ class NRR(SigmaStrategy):
 
     name: ClassVar[str] = "nrr"
     run: ClassVar = NRRRun
-
-    @property
-    def promise(self) -> str:
-        """No promise: only what the estimate did."""
-        return "the estimate has not changed for 1/delta pulls"
+    promise: ClassVar[str] = "the estimate has not changed for 1/delta pulls"

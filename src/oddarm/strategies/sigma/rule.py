@@ -7,8 +7,7 @@ low or in between, and one outlier far up raises the threshold for all others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from oddarm._checks import real_number
 from oddarm._typing import Flags
@@ -29,15 +28,11 @@ class SigmaStrategy(ThresholdStrategy):
         k: How many standard deviations above the mean of all arms the threshold lies.
     """
 
+    words: ClassVar[str] = "mean + {:g} deviations of all arms"
+
     def __post_init__(self) -> None:
         rule = f"a finite number >= 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 <= k <= LARGEST))
-
-    def predicate(self, found: int, side: str) -> str:
-        """Say that arms lie above the threshold."""
-        del side
-        lie = "lies" if found == 1 else "lie"
-        return f"{lie} above mean + {self.k:g} deviations of all arms"
 
 
 class SigmaRun(ThresholdRun):
@@ -79,9 +74,8 @@ class SigmaRun(ThresholdRun):
 
     def active(self) -> Flags:
         """Return which arms' intervals overlap that of the threshold."""
-        low, high = self.intervals.low, self.intervals.high
         theta, radius = self.threshold, self._radius()
-        return np.asarray((low <= theta + radius) & (high >= theta - radius))
+        return self.overlapping(theta - radius, theta + radius)
 
     def decided(self) -> list[int]:
         """Return the arms above the threshold once none is active, the furthest first.
