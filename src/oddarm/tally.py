@@ -307,8 +307,6 @@ class Tally:
 
 def _added(total: float, rewards: Floats) -> float:
     """Return a sum with rewards added one by one: a batch gives the bits of single tells."""
-    if len(rewards) == 1:
-        return float(total + rewards[0])
     return float(np.add.accumulate(np.append(total, rewards))[-1])
 
 
