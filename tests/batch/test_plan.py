@@ -82,6 +82,24 @@ def test_no_group():
     assert plan.costs[0].right is None
 
 
+def test_runs_are_judged_with_the_slack_of_their_search():
+    """A strategy that confirms has slack and may be right by it; one that ranks has none."""
+    means = [0.1, 0.3, 0.5, 0.7, 0.9]
+    plan = oddarm.plan(means, ["adaptive", "gold"], runs=2, max_outliers=1, cap=200_000)
+    assert plan.problem.slack == 0.2
+    adaptive, gold = plan.costs
+    assert (adaptive.until, adaptive.right) == ("found", 2)  # it says "none"
+    assert (gold.until, gold.right) == ("ranked", None)
+    given = oddarm.plan(EASY, ["adaptive", "gold"], runs=1, slack=0.1)
+    assert given.problem.slack == 0.1
+
+
+def test_without_strategies():
+    """An empty list of strategies is refused."""
+    with pytest.raises(oddarm.OddarmError, match="strategies is empty"):
+        oddarm.plan(EASY, [])
+
+
 def test_caps_are_owned_up_to():
     """Runs that reach the cap are counted, and their pulls shown as more than the cap."""
     plan = oddarm.plan(EASY, ["gold"], runs=2, cap=100, full_scan=4000)

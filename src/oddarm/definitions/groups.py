@@ -81,11 +81,16 @@ class Apart:
     Attributes:
         members: The arms in pieces of at most c arms, O(g), by ascending mean: names if the means
             were given by name, else positions.
-        scattered: Whether they are more than may be outliers. Then nobody is an outlier.
+        max_members: c, the most arms that may be outliers.
     """
 
     members: tuple[Hashable, ...]
-    scattered: bool
+    max_members: int
+
+    @property
+    def scattered(self) -> bool:
+        """Whether they are more than may be outliers. Then nobody is an outlier."""
+        return len(self.members) > self.max_members
 
 
 @dataclass(frozen=True)
@@ -181,15 +186,14 @@ def apart(means: Means, problem: Problem) -> Apart:
     Example:
         >>> two = Problem(min_gap=0.2, max_outliers=2)
         >>> apart([0.1, 0.11, 0.12, 0.4, 0.7], two)
-        Apart(members=(3, 4), scattered=False)
+        Apart(members=(3, 4), max_members=2)
         >>> apart({"a": 0.1, "b": 0.11, "c": 0.4, "d": 0.41, "e": 0.7}, two).scattered
         True
     """
     ordered = _sort(means)
     n = len(ordered.values)
     problem.check(n)
-    positions = _positions_apart(ordered, problem)
-    return Apart(ordered.label(positions), scattered=len(positions) > problem.max_members(n))
+    return Apart(ordered.label(_positions_apart(ordered, problem)), problem.max_members(n))
 
 
 def outlier_arms(
