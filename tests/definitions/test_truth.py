@@ -1,12 +1,17 @@
 """Whether an answer is right, when the means are known."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
+import numpy as np
 import pytest
 
+import reference.brute_force as brute_force
 from oddarm import Problem
 from oddarm.definitions.truth import Truth, ranks_first
+from oddarm.problem import exact
 
 NESTED = {"low": 0.2, **{f"host-{k}": 0.3 + 0.01 * k for k in range(8)}, "high": 0.9}
 EVEN = {f"host-{k}": Fraction(k, 10) for k in range(10)}
@@ -159,3 +164,57 @@ def test_scattered():
     assert wider.groups[0].members == (5, 6)
     assert wider.confirms("confirmed", [5, 6], "found") is True
     assert wider.confirms("scattered", [], "found") is True
+
+
+def test_answers_are_judged_as_by_brute_force():
+    """Every answer about small instances is right if it keeps the promises, read literally."""
+    rng = np.random.default_rng(20)
+    seen = Counter()
+    for _ in range(600):
+        n = int(rng.integers(3, 8))
+        means = [Fraction(int(k), 10) for k in rng.choice([0, 0, 5, 12], n) + rng.integers(0, 4, n)]
+        largest = int(rng.integers(1, (n - 1) // 2 + 1))
+        epsilon, min_gap = [(1.0, None), (1.0, 0.4), (None, 0.2), (None, 0.5)][rng.integers(4)]
+        slack = float(rng.choice([0.0, 0.2, 0.5]))
+        problem = Problem(epsilon, None, largest, min_gap=min_gap, slack=slack)
+        truth, right = Truth.of(means, problem), _brute_force(means, problem)
+        for size in range(largest + 2):
+            for members in combinations(range(n), size):
+                for verdict, until in ANSWERS:
+                    expected = right(verdict, frozenset(members), until)
+                    assert truth.confirms(verdict, members, until) is expected
+                    seen[problem.absolute, verdict, until, expected] += 1
+    assert len(seen) == 15, seen  # the relative rule does not say "scattered"
+
+
+ANSWERS = [
+    ("none", "found"),
+    ("confirmed", "found"),
+    ("confirmed", "confirmed"),
+    ("scattered", "found"),
+]
+
+
+def _brute_force(means, problem):
+    """Return a function that judges answers: verdict, declared arms, until."""
+    largest = problem.max_outliers
+    shares = (1, 1 - exact(problem.slack))
+    if problem.absolute:
+        sets = [brute_force.apart(means, share * problem.floor, largest) for share in shares]
+        return lambda verdict, declared, _: brute_force.absolute_answer_is_right(
+            verdict, declared, *sets, largest
+        )
+    groups = [
+        brute_force.groups(
+            means,
+            share * exact(problem.epsilon),
+            largest,
+            largest + 1,
+            mixed=True,
+            floor=share * problem.floor,
+        )
+        for share in shares
+    ]
+    return lambda verdict, declared, until: brute_force.relative_answer_is_right(
+        verdict, declared, until, *groups
+    )
