@@ -8,6 +8,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
+from oddarm.batch.plan import planned_strategies
 
 EASY = oddarm.guess_means(20, outliers=2, gap=0.6, spread=0.04, rate=0.2)
 
@@ -92,6 +93,13 @@ def test_runs_are_judged_with_the_slack_of_their_search():
     assert (gold.until, gold.right) == ("ranked", None)
     given = oddarm.plan(EASY, ["adaptive", "gold"], runs=1, slack=0.1)
     assert given.problem.slack == 0.1
+
+
+def test_strategies_for_the_absolute_rule():
+    """By default, only strategies that can judge the absolute rule are planned for it."""
+    rewards = oddarm.rewards.as_rewards("bernoulli")
+    assert planned_strategies(rewards, absolute=True) == ["adaptive"]
+    assert planned_strategies(rewards) == ["adaptive", "gold", "rr", "wrr"]
 
 
 def test_without_strategies():
