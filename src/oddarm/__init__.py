@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oddarm.batch.plan import Plan, guess_means, plan
     from oddarm.batch.simulate import simulate
     from oddarm.definitions import theory
+    from oddarm.definitions.chance import chance
     from oddarm.definitions.groups import Group, outlier_arms, outlier_groups
     from oddarm.errors import OddarmError
     from oddarm.problem import Problem
@@ -37,6 +38,7 @@ __all__ = [
     "Study",
     "__version__",
     "bounds",
+    "chance",
     "compare",
     "create_study",
     "datasets",
@@ -70,6 +72,7 @@ _HOMES = {
     "Result": "results.result",
     "Search": "search",
     "Study": "store",
+    "chance": "definitions.chance",
     "compare": "batch.compare",
     "create_study": "store",
     "find": "runner",
