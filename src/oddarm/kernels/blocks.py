@@ -135,10 +135,9 @@ class Rules(Record):
     """)
     _fields_: ClassVar = fields(kinds)
 
-
     def rival_gap(self, gap: float) -> float:
         """Return how wide the gaps of a group are that leaves a gap inside one of its segments."""
-        return max(self.gap_factor * gap, self.floor)
+        return float(max(self.gap_factor * gap, self.floor))
 
 
 def resort(order: Wholes, keys: Floats) -> None:

@@ -45,7 +45,8 @@ def certain_answer(arms: Arms, rules: Rules) -> Answer:
     """Return the answer that holds for all means within the intervals.
 
     Arms in small pieces between gaps that are certain to exceed (1 - slack)·min_gap are outliers.
-    The others must be linked: each is in a set of more arms than may be outliers, inside of which no
+    No other arm can be in a small piece between gaps above min_gap: no such piece is possible at
+    all; or each of them is linked, in a set of more arms than may be outliers, inside of which no
     gap above min_gap is possible.
     """
     n = len(arms.low)

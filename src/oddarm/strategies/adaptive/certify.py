@@ -28,15 +28,18 @@ from oddarm.kernels.groups import judge_group
 from oddarm.kernels.pairs import certain_gap
 from oddarm.problem import Problem, rounded_down, rounded_up
 from oddarm.strategies.adaptive.constants import WIDEST_GAPS
-from oddarm.strategies.base import Certificate
+from oddarm.strategies.base import Certificate, Until
 
 __all__ = [
     "Judgement",
     "Stage",
+    "advance",
     "declare",
     "estimated_gaps",
     "exact_stages",
     "judge",
+    "last_confirmed",
+    "open_stage",
     "places_around",
     "segments_of",
     "sharpen",
@@ -133,8 +136,9 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
 def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floats) -> bool:
     """Whether no further group is possible, as its members would leave a window free.
 
-    No piece has gaps above the floor; or no piece has gaps above (1+ε) times the level of the windows; or no piece beside a wider
-    gap has such gaps, and no piece at all has gaps above (1+ε) times the wider gap.
+    No piece has gaps above the floor; or no piece has gaps above (1+ε) times the level of the
+    windows; or no piece beside a wider gap has such gaps, and no piece at all has gaps above (1+ε)
+    times the wider gap.
     """
     if rules.floor and not _has_rival(arms, rules, 0.0):
         return True
@@ -197,6 +201,58 @@ def judge(arms: Arms, rules: Rules, member: Flags) -> Judgement:
     return Judgement(verdict, tuple(bounds))
 
 
+def advance(
+    arms: Arms, rules: Rules, until: Until, stages: list[Stage], complete: bool, pulls: int
+) -> tuple[bool, bool]:
+    """Declare and judge as far as the intervals allow.
+
+    Args:
+        arms: The arms; those of the stages are declared, and new ones are declared in place.
+        rules: The rules of the problem.
+        until: What is asked for.
+        stages: The stages so far; new ones are added, and their judgements set.
+        complete: Whether no further group is possible.
+        pulls: The pulls so far.
+
+    Returns:
+        Whether no further group is possible now, and whether all that was asked for is decided.
+    """
+    while True:
+        if open_stage(until, stages, complete):
+            for stage in stages:
+                if not stage.judgement.verdict:
+                    stage.judgement = judge(arms, rules, stage.members)
+            if open_stage(until, stages, complete):
+                return complete, False
+            if until != "confirmed" and last_confirmed(stages):
+                break
+        if complete:
+            break
+        new, complete = declare(arms, rules)
+        if len(new):
+            stages.append(Stage.after(stages, new, pulls, len(arms.low)))
+            arms.declared[new] = True
+        elif not complete:
+            return complete, False
+    for stage in stages:
+        if not stage.judgement.verdict:
+            stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
+    return complete, True
+
+
+def open_stage(until: Until, stages: Sequence[Stage], complete: bool) -> Stage | None:
+    """Return the first stage whose arms are to be judged now; None if there is none."""
+    if until == "ranked" or (until == "confirmed" and not complete):
+        return None
+    return next((stage for stage in stages if not stage.judgement.verdict), None)
+
+
+def last_confirmed(stages: Sequence[Stage]) -> int:
+    """Return the last stage, from 1 on, whose declared arms are a group; 0 if there is none."""
+    verdicts = [stage.judgement.verdict for stage in stages]
+    return max((k for k, verdict in enumerate(verdicts, start=1) if verdict == 1), default=0)
+
+
 def exact_stages(
     means: Sequence[Fraction], problem: Problem, stages: Sequence[Stage], pulls: int
 ) -> list[Stage]:
@@ -207,7 +263,9 @@ def exact_stages(
     withdrawn.
     """
     limits = problem.epsilon, problem.rho, problem.strict
-    exact = outlier_groups(means, *limits, mixed=True, max_outliers=problem.max_outliers)
+    exact = outlier_groups(
+        means, *limits, mixed=True, max_outliers=problem.max_outliers, min_gap=problem.min_gap
+    )
     groups: list[frozenset[Any]] = [frozenset(group.members) for group in exact]
     sets = [frozenset(np.flatnonzero(stage.members).tolist()) for stage in stages]
     last = sets[-1] if sets else frozenset()

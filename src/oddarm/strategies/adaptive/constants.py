@@ -61,3 +61,5 @@ HUB_STEPS = 24
 FINEST_HUB = 0.05
 """A hub is known to this share of the scale at the finest. With one hub for n equal arms the best
 share falls with the third root of n: 0.27 for 20 arms, 0.09 for a thousand."""
+MOST_FORECAST = 1e15
+"""More further pulls are not forecast: they are as good as none."""

@@ -99,8 +99,7 @@ class RoundPlanner:
             best = self._cheaper(arms, nothing, start, best)
         gap, first, last = best_block(arms, self.rules, self.gaps, max_members)
         if gap > 0:
-            aim = self._block(first, last, gap)
-            best = self._climb(arms, aim, start, best)
+            best = self._climb(arms, self._block(first, last, gap), start, best)
         windows = np.empty((max_members - int(arms.declared.sum()) + 1, 2), dtype=np.int64)
         exact = Arms.exactly(arms.means, arms.by_mean, arms.declared)
         level = best_windows(exact, self.gaps, 0.0, windows)
