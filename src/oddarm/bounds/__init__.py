@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from oddarm._checks import error_probability, whole_number
-from oddarm.bounds.base import Bound, RadiusBound
+from oddarm.bounds.base import Bound, RadiusBound, at_level
 from oddarm.bounds.bernstein import Bernstein
 from oddarm.bounds.beta_mixture import BetaMixture
 from oddarm.bounds.centred_beta import CentredBeta
@@ -39,6 +39,7 @@ __all__ = [
     "PoolBeta",
     "RadiusBound",
     "RunningIntervals",
+    "at_level",
     "interval_bound",
     "radius_bound",
 ]
