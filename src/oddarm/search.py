@@ -24,12 +24,13 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.ledger import Ledger
 from oddarm.options import DEFAULT_SLACK, BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
-from oddarm.state import OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
+from oddarm.state import EXACT, OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
@@ -131,8 +132,8 @@ class Search:
         self.bound: BoundKind = bound
         budget = _budget(max_pulls)
         self.costs = _costs(costs, self.names)
-        self.max_cost = _max_cost(max_cost)
-        if self.until == "budget" and budget is None and self.max_cost is None:
+        most = _max_cost(max_cost)
+        if self.until == "budget" and budget is None and most is None:
             raise ParameterError("until == 'budget' without a budget: pass max_pulls or max_cost.")
         self.seed = whole_number("seed", seed, 0)
         self.fingerprint: dict[str, Any] | None = None
@@ -152,9 +153,10 @@ class Search:
             until=self.until,
             seed=self.seed,
             costs=self.costs,
-            max_pulls=budget,
+            max_pulls=_pulls_of_budget(budget, most, self.costs),
         )
-        self.core = SearchCore(self.strategy, context, budget)
+        ledger = Ledger(self.tally, budget, self.costs, most)
+        self.core = SearchCore(self.strategy, context, ledger)
 
     def _check_rule(self) -> None:
         """Raise ParameterError if the rule and `until` do not fit."""
@@ -182,6 +184,15 @@ class Search:
     @max_pulls.setter
     def max_pulls(self, budget: int | None) -> None:
         self.core.ledger.max_pulls = _budget(budget)
+
+    @property
+    def max_cost(self) -> float | None:
+        """The most that all pulls may cost, which may be changed at any time; None for no limit."""
+        return self.core.ledger.max_cost
+
+    @max_cost.setter
+    def max_cost(self, budget: float | None) -> None:
+        self.core.ledger.max_cost = _max_cost(budget)
 
     @property
     def pulls(self) -> int:
@@ -584,11 +595,21 @@ def _costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> F
 def _max_cost(max_cost: float | None) -> float | None:
     if max_cost is None:
         return None
-    return real_number("max_cost", max_cost, "a finite number > 0", lambda x: x > 0)
+    return real_number("max_cost", max_cost, "a finite number > 0", lambda x: 0 < x < math.inf)
 
 
 def _budget(max_pulls: int | None) -> int | None:
     return None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+
+
+def _pulls_of_budget(
+    max_pulls: int | None, max_cost: float | None, costs: Floats | None
+) -> int | None:
+    """Return how many pulls the budgets pay for if all arms are pulled alike; None for no limit."""
+    if max_cost is None:
+        return max_pulls
+    by_cost = int(min(max_cost / (1.0 if costs is None else float(costs.mean())), EXACT))
+    return by_cost if max_pulls is None else min(max_pulls, by_cost)
 
 
 def _names(arms: Any) -> Sequence[Any]:
