@@ -41,6 +41,8 @@ FORMAT_VERSION = 1
 LARGEST_COST = 1e15
 MOST_ARMS = 10**8
 """More arms do not fit the memory of one machine."""
+BEGUN_BEFORE = "The search was begun by oddarm {}: it has no slack and no min_gap."
+"""What a result says of a search that was begun by a version without them."""
 DEEPEST = 50
 """How deep tuples may be nested in the name of an arm."""
 
@@ -78,7 +80,8 @@ class Search:
         fingerprint: What identifies the source of the rewards, if it is known: set by
             `find`, saved with the search, and compared by `resume`.
         supposes: What the stated δ supposes of the rewards beyond their model, in sentences that
-            every result repeats. Studies say here which pulls were drawn again or given up.
+            every result repeats. Studies say here which pulls were drawn again or given up, and
+            searches begun by version 0.1 that they have no slack and no `min_gap`.
 
     Example:
         >>> import oddarm
@@ -488,6 +491,9 @@ class Search:
         )
         search.core.restore(state)
         search.supposes = Words().decode(state.get("supposes", []), "supposes")
+        if "slack" not in state["problem"]:
+            begun = Word().decode(state.get("oddarm"), "oddarm")
+            search.supposes.append(BEGUN_BEFORE.format(begun))
         fingerprint = state.get("fingerprint")
         search.fingerprint = None if fingerprint is None else mapping(fingerprint, "fingerprint")
         return search
