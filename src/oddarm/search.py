@@ -34,7 +34,7 @@ from oddarm.state import EXACT, OrNone, Real, Reals, Whole, Word, Words, damaged
 from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
-__all__ = ["FORMAT_VERSION", "Search"]
+__all__ = ["FORMAT_VERSION", "Search", "as_costs"]
 
 FORMAT = "oddarm.search"
 FORMAT_VERSION = 1
@@ -134,7 +134,7 @@ class Search:
             )
         self.bound: BoundKind = bound
         budget = _budget(max_pulls)
-        self.costs = _costs(costs, self.names)
+        self.costs = as_costs(costs, self.names)
         most = _max_cost(max_cost)
         if self.until == "budget" and budget is None and most is None:
             raise ParameterError("until == 'budget' without a budget: pass max_pulls or max_cost.")
@@ -579,8 +579,12 @@ def _until(until: Until | None, strategy: Strategy) -> Until:
     return until
 
 
-def _costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> Floats | None:
-    """Return what a pull of each arm costs, in the order of the arms; None if all cost 1."""
+def as_costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> Floats | None:
+    """Return what a pull of each arm costs, in the order of the arms; None if all cost 1.
+
+    Raises:
+        ParameterError: An arm has no cost, or a cost is not a finite number above 0.
+    """
     if costs is None:
         return None
     if isinstance(costs, Mapping):
