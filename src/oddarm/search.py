@@ -71,8 +71,8 @@ class Search:
             "budget", when the budget is spent on the best guess. Default "found" for a strategy
             that can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
-        costs: What a pull of each arm costs, by name or in the order of the arms; 1 by default.
-            Plans minimise the sum.
+        costs: What a pull of each arm costs, by name or in order; 1 by default. The adaptive
+            strategy plans the cheapest pulls; the others only count what they cost.
         max_cost: A budget; no pull is asked for that would cost more.
         seed: For strategies that choose at random.
 
@@ -464,6 +464,7 @@ class Search:
     def _restored(cls, state: dict[str, Any], strategy: Strategy | None) -> Search:
         """Return a search that continues from `state`; each key is checked before it is used."""
         arms = _checked_arms(state)
+        n = len(arms) if isinstance(arms, list) else arms
         problem = Problem.from_dict(state.get("problem"))
         if strategy is None:
             spec = mapping(state.get("strategy"), "strategy")
@@ -483,9 +484,7 @@ class Search:
             bound=state.get("bound"),  # type: ignore[arg-type]
             until=state.get("until", "ranked"),
             max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
-            costs=OrNone(Reals(len(arms) if isinstance(arms, list) else arms)).decode(
-                state.get("costs"), "costs"
-            ),
+            costs=OrNone(Reals(n, plain=True)).decode(state.get("costs"), "costs"),
             max_cost=OrNone(Real()).decode(state.get("max_cost"), "max_cost"),
             seed=Whole(-math.inf, math.inf).decode(state.get("seed"), "seed"),
         )
