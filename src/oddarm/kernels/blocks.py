@@ -69,7 +69,7 @@ class Arms:
         declared: Which arms are declared.
         totals: Sums of the rewards told; for the evidence of pairs.
         counts: How many rewards were told; for the evidence of pairs.
-        pulls: From how many pulls of each arm a plan starts.
+        pulls: What the pulls of each arm from which a plan starts have cost.
         single_evidence: The log capital at which the interval of each arm ends; None if plans are
             not to count on the evidence of pairs.
         record: What kernels take.

@@ -55,9 +55,7 @@ def rules(most, side=1, epsilon=0.0, declared=()):
     """Return the rules of a problem in which groups may have `most` members beyond the declared."""
     count = int(np.sum(declared))
     factor = 1 + epsilon
-    return Rules(
-        gap_factor=factor, sure_factor=factor, max_members=most + count, min_segment=side
-    )
+    return Rules(gap_factor=factor, sure_factor=factor, max_members=most + count, min_segment=side)
 
 
 def instances(count, seed, declared=True):

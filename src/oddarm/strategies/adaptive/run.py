@@ -432,8 +432,10 @@ class AdaptiveRun(Run):
             rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
             evidence = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), self.by_mean
+        costs = self.context.costs
+        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
         return Arms(
-            low, high, self.means, *orders, self.members, pulls=counts, single_evidence=evidence
+            low, high, self.means, *orders, self.members, pulls=paid, single_evidence=evidence
         )
 
     def guess(self, order: Indices) -> list[int]:
