@@ -31,6 +31,7 @@ from oddarm.strategies.adaptive.constants import (
     FIRST_PULLS,
     FIRST_SHARES,
     LARGE_CAUTION_STEP,
+    LEAST_SHARE,
     MANY_ARMS,
     MAX_ASK,
     MAX_CAUTION,
@@ -396,6 +397,9 @@ class AdaptiveRun(Run):
                 widths = np.where(asked < self.tally.pools, widths, -1.0)
             if widths.max() > 0 or self.tally.pools is None:
                 quota = wanted = np.where(widths >= WIDE_SHARE * widths.max(), step, 0.0)
+        if self.context.problem.slack:  # so that no arm stays unknown, and every search ends
+            behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
+            quota = np.maximum(quota, np.minimum(behind, step))
         if at_once is not None and wanted.any():
             # Beyond all that seems needed, in the proportions of a plan for more evidence.
             beyond = plan.cost == 0 or caution > self.caution
