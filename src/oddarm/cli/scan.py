@@ -1,0 +1,112 @@
+"""`oddarm scan`: the outlying arms of a table, by all of its rows at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import oddarm
+from oddarm._text import printable
+from oddarm.cli.find import plural
+from oddarm.cli.options import (
+    ArmColumns,
+    Delta,
+    Encoding,
+    JsonOnly,
+    MaxOutliers,
+    Query,
+    Range,
+    RewardColumn,
+    Rho,
+    SkipBadRows,
+    TableName,
+    Where,
+    check_plot,
+    name_data,
+    print_report,
+    reward_range,
+    search_option,
+)
+from oddarm.options import DEFAULTS, ProblemOptions
+from oddarm.strategies.base import UNDECIDED
+
+__all__ = ["scan"]
+
+OPEN = 3
+"""The exit code if the rows leave the answer open."""
+
+
+def scan(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV, Parquet, JSON lines or DuckDB file, a postgresql:// URL, or flights, "
+            "the data that comes with oddarm."
+        ),
+    ],
+    arm: ArmColumns = None,
+    reward: RewardColumn = None,
+    where: Where = None,
+    table: TableName = None,
+    query: Query = None,
+    epsilon: Annotated[float | None, search_option("epsilon")] = None,
+    min_gap: Annotated[float | None, search_option("min_gap")] = None,
+    slack: Annotated[float | None, search_option("slack")] = None,
+    rho: Rho = None,
+    max_outliers: MaxOutliers = None,
+    delta: Delta = DEFAULTS["delta"],
+    bounds: Range = None,
+    rows: Annotated[
+        Literal["sample", "all"],
+        typer.Option(help="Whether the rows are a sample of what the arms do, or all there is."),
+    ] = "sample",
+    min_rows: Annotated[int, typer.Option(min=1, help="Leave out arms with fewer rows.")] = 1,
+    skip_bad_rows: SkipBadRows = False,
+    encoding: Encoding = None,
+    noun: Annotated[
+        str | None,
+        typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
+    ] = None,
+    as_json: JsonOnly = False,
+) -> None:
+    """Find the outliers among the arms of a table, by all of its rows at once.
+
+    Exit code 0 if the rows decide, 3 if they leave it open. For example:
+
+    oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
+
+    oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
+    """
+    check_plot(plot)
+    problem: ProblemOptions = {
+        "epsilon": epsilon,
+        "min_gap": min_gap,
+        "rho": rho,
+        "max_outliers": max_outliers,
+        "delta": delta,
+    }
+    if slack is not None:
+        problem["slack"] = slack
+    oddarm.Problem(**problem)  # refuse bad parameters before data is opened
+    named = name_data(data, arm, reward)
+    result = oddarm.scan(
+        named.data, named.arm, named.reward, where=where, table=table, query=query,
+        rewards=reward_range(bounds), rows=rows, min_rows=min_rows,
+        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
+    ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    if plot is not None:
+        result.plot(plot)
+    if as_json:
+        print(result.to_json(indent=2))
+    else:
+        shown = max(20, len(result.outliers))
+        print_report([result.summary], lambda width: f"{result.table(shown, width=width)}\n")
+        if plot is not None:
+            print(f"plot: {printable(plot)}")
+    if result.verdict in UNDECIDED:
+        raise typer.Exit(OPEN)
