@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oddarm.batch.scan import scan
     from oddarm.batch.simulate import simulate
     from oddarm.definitions import theory
+    from oddarm.definitions.chance import chance
     from oddarm.definitions.groups import Group, outlier_arms, outlier_groups
     from oddarm.errors import OddarmError
     from oddarm.problem import Problem
@@ -38,6 +39,7 @@ __all__ = [
     "Study",
     "__version__",
     "bounds",
+    "chance",
     "compare",
     "create_study",
     "datasets",
@@ -72,6 +74,7 @@ _HOMES = {
     "Result": "results.result",
     "Search": "search",
     "Study": "store",
+    "chance": "definitions.chance",
     "compare": "batch.compare",
     "create_study": "store",
     "find": "runner",

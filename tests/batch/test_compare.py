@@ -74,6 +74,15 @@ def test_without_a_group():
     assert "right:" not in str(compared)
 
 
+def test_runs_are_judged_with_the_slack_of_their_search():
+    """A strategy that confirms has slack, given or by default; one that ranks has none."""
+    for options, slack in [({}, 0.2), ({"slack": 0.1}, 0.1)]:
+        compared = oddarm.compare(log(), ["adaptive", "maxgap"], max_outliers=1, **options)
+        slacks = {run.strategy: run.result.problem.slack for run in compared.runs}
+        assert slacks == {"adaptive": slack, "maxgap": 0.0}
+        assert compared.problem.slack == slack
+
+
 def test_strategies_that_do_not_fit():
     """They are left out and the reason is given; if they were asked for, it is an error."""
     compared = oddarm.compare(log(), max_outliers=1, bound="paper", max_pulls=100)

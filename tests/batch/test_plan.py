@@ -8,6 +8,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
+from oddarm.batch.plan import planned_strategies
 
 EASY = oddarm.guess_means(20, outliers=2, gap=0.6, spread=0.04, rate=0.2)
 
@@ -80,6 +81,31 @@ def test_no_group():
     assert plan.groups == ()
     assert plan.summary == "These 5 means have no outlier group at ε = 2.5 and at most 1 outlier."
     assert plan.costs[0].right is None
+
+
+def test_runs_are_judged_with_the_slack_of_their_search():
+    """A strategy that confirms has slack and may be right by it; one that ranks has none."""
+    means = [0.1, 0.3, 0.5, 0.7, 0.9]
+    plan = oddarm.plan(means, ["adaptive", "gold"], runs=2, max_outliers=1, cap=200_000)
+    assert plan.problem.slack == 0.2
+    adaptive, gold = plan.costs
+    assert (adaptive.until, adaptive.right) == ("found", 2)  # it says "none"
+    assert (gold.until, gold.right) == ("ranked", None)
+    given = oddarm.plan(EASY, ["adaptive", "gold"], runs=1, slack=0.1)
+    assert given.problem.slack == 0.1
+
+
+def test_strategies_for_the_absolute_rule():
+    """By default, only strategies that can judge the absolute rule are planned for it."""
+    rewards = oddarm.rewards.as_rewards("bernoulli")
+    assert planned_strategies(rewards, absolute=True) == ["adaptive"]
+    assert planned_strategies(rewards) == ["adaptive", "gold", "rr", "wrr"]
+
+
+def test_without_strategies():
+    """An empty list of strategies is refused."""
+    with pytest.raises(oddarm.OddarmError, match="strategies is empty"):
+        oddarm.plan(EASY, [])
 
 
 def test_caps_are_owned_up_to():

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 import oddarm
 import reference.brute_force as brute_force
 from oddarm import OddarmError, Problem, outlier_arms, outlier_groups
+from oddarm.definitions.groups import apart, distances
+from oddarm.problem import exact
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(5, 2)]
 
@@ -52,6 +55,110 @@ def test_groups_equal_brute_force(instance, mixed):
     assert len(found) == len(expected)
     for smaller, larger in pairwise(found):
         assert set(smaller.members) < set(larger.members)
+
+
+def random_instance(rng):
+    """Return means on a coarse grid, with ties and clusters; and a capacity as a count."""
+    n = int(rng.integers(3, 9))
+    scale = int(rng.choice([1, 3, 7, 10, 100]))
+    clusters = rng.choice([0, 0, 0, 5, 11, -7], n)
+    means = [Fraction(int(k), scale) for k in clusters + rng.integers(0, 5, n)]
+    return means, int(rng.integers(1, (n - 1) // 2 + 1)), scale
+
+
+def as_given(means, kind):
+    """Return means as a list, by name in a dict, or by name in a pandas Series."""
+    if kind == "list":
+        return means
+    named = {f"arm-{k}": mean for k, mean in enumerate(means)}
+    return named if kind == "dict" else pd.Series(named)
+
+
+def positions(members, kind):
+    """Return which arms are meant, as a set of positions."""
+    return frozenset(members if kind == "list" else (int(name[4:]) for name in members))
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "series"])
+def test_floor_equals_brute_force(kind):
+    """With a floor, groups are those of enumeration that lie further away, and still nested."""
+    rng = np.random.default_rng(17)
+    for _ in range(700):
+        means, largest, scale = random_instance(rng)
+        epsilon, floor = rng.choice(EPSILONS), Fraction(int(rng.integers(1, 12)), scale)
+        mixed = bool(rng.integers(2))
+        found = outlier_groups(
+            as_given(means, kind), epsilon, mixed=mixed, max_outliers=largest, min_gap=float(floor)
+        )
+        expected = brute_force.groups(
+            means, epsilon, largest, largest + 1, mixed=mixed, floor=exact(float(floor))
+        )
+        assert [positions(g.members, kind) for g in found] == sorted(expected, key=len)
+        assert all(set(one.members) < set(two.members) for one, two in pairwise(found))
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "series"])
+def test_absolute_rule_equals_brute_force(kind):
+    """O(g) is what enumeration finds; it makes one group, unless it is empty or too large."""
+    rng = np.random.default_rng(18)
+    for _ in range(1000):
+        means, largest, scale = random_instance(rng)
+        min_gap = float(Fraction(int(rng.integers(1, 9)), scale))
+        expected = brute_force.apart(means, exact(min_gap), largest)
+        lies_apart = apart(as_given(means, kind), Problem(min_gap=min_gap, max_outliers=largest))
+        assert positions(lies_apart.members, kind) == expected
+        assert lies_apart.scattered == (len(expected) > largest)
+        found = outlier_groups(as_given(means, kind), min_gap=min_gap, max_outliers=largest)
+        if not 1 <= len(expected) <= largest:
+            assert found == []
+            continue
+        (group,) = found
+        assert positions(group.members, kind) == expected
+        gap, inner = distances(means, expected)
+        assert group.gap == pytest.approx(float(gap))
+        assert group.max_epsilon == pytest.approx(float(gap / inner - 1) if inner else math.inf)
+
+
+def test_absolute_rule_is_monotone():
+    """The smaller the gap asked for, the more arms lie apart."""
+    rng = np.random.default_rng(19)
+    for _ in range(500):
+        means, largest, scale = random_instance(rng)
+        nested = [
+            set(apart(means, Problem(min_gap=k / scale, max_outliers=largest)).members)
+            for k in range(1, 9)
+        ]
+        assert all(wider <= narrower for narrower, wider in pairwise(nested))
+
+
+def test_gaps_of_exactly_min_gap_do_not_count():
+    """Both rules ask for a gap that is wider than `min_gap`, as decimals are written."""
+    means = [0.1, 0.2, 0.3, 0.6]  # 0.6 - 0.3 is above 0.3 in floats
+    for epsilon in (None, 0.5):
+        assert outlier_groups(means, epsilon, max_outliers=1, min_gap=0.3) == []
+        (group,) = outlier_groups(means, epsilon, max_outliers=1, min_gap=0.2999)
+        assert group.members == (3,)
+    assert outlier_groups([0, 1, 2, 10**30], 1.0, max_outliers=1, min_gap=1e29)
+    assert outlier_groups([0, 1, 2, 5], 0.4, max_outliers=1, min_gap=1e29) == []
+
+
+def test_absolute_groups_know_their_kind_and_gaps():
+    """Outliers on both sides are one group, and two large pieces may lie apart from each other."""
+    means = {"low": 0.0, "a": 0.5, "b": 0.51, "c": 0.52, "d": 0.7, "e": 0.71, "f": 0.72, "up": 0.9}
+    (group,) = outlier_groups(means, min_gap=0.15, max_outliers=2)
+    assert (group.members, group.kind) == (("low", "up"), "mixed")
+    assert group.gap == pytest.approx(0.18)
+    assert group.max_epsilon == pytest.approx(0.0)
+    assert outlier_groups(means, min_gap=0.19, max_outliers=2)[0].kind == "lower"
+
+
+@pytest.mark.parametrize(("rho", "strict"), [(0.8, False), (0.7, True)])
+def test_absolute_rule_with_a_share_and_to_the_letter(rho, strict):
+    """The capacity of the absolute rule is that of groups."""
+    means = [*(0.01 * k for k in range(8)), 0.5, 0.52]
+    (group,) = outlier_groups(means, rho=rho, strict=strict, min_gap=0.1)
+    assert group.members == (8, 9)
+    assert outlier_groups(means, rho=0.8, strict=True, min_gap=0.1) == []
 
 
 @settings(max_examples=100, deadline=None)

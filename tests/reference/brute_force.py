@@ -1,12 +1,12 @@
-"""Definitions 1 and 2 by enumeration, with rationals."""
+"""Definitions 1 and 2, the absolute rule and right answers by enumeration, with rationals."""
 
 from __future__ import annotations
 
 from itertools import combinations, pairwise
 
 
-def groups(means, epsilon, largest, side, *, mixed):
-    """Return every outlier group as a frozenset of indices."""
+def groups(means, epsilon, largest, side, *, mixed, floor=0):
+    """Return every outlier group that is further away than `floor`, as a frozenset of indices."""
     n = len(means)
     order = sorted(range(n), key=means.__getitem__)
     y = [means[i] for i in order]
@@ -28,9 +28,41 @@ def groups(means, epsilon, largest, side, *, mixed):
                 continue
             inner = max((y[j] - y[i] for s in segments for i, j in pairwise(s)), default=0)
             gap = min(abs(y[i] - y[j]) for i in members for s in segments for j in s)
-            if gap > (1 + epsilon) * inner:
+            if gap > (1 + epsilon) * inner and gap > floor:
                 found.add(frozenset(order[i] for i in members))
     return found
+
+
+def apart(means, min_gap, largest):
+    """Return O(min_gap): the union of all sets of at most c arms that are further from the rest."""
+    everyone = range(len(means))
+    found = set()
+    for size in range(1, largest + 1):
+        for members in combinations(everyone, size):
+            rest = set(everyone) - set(members)
+            if all(abs(means[i] - means[j]) > min_gap for i in members for j in rest):
+                found.update(members)
+    return frozenset(found)
+
+
+def relative_answer_is_right(verdict, declared, until, groups, groups_at_slack):
+    """Return whether an answer by the relative rule keeps what it promises."""
+    if verdict == "none":
+        return len(groups) == 0
+    if verdict == "scattered":
+        return None  # this rule does not say it
+    if declared not in groups_at_slack:
+        return False
+    return until == "found" or all(group <= declared for group in groups)
+
+
+def absolute_answer_is_right(verdict, declared, apart, apart_at_slack, largest):
+    """Return whether an answer by the absolute rule keeps what it promises."""
+    if verdict == "none":
+        return len(apart) == 0
+    if verdict == "scattered":
+        return len(apart_at_slack) > largest
+    return 1 <= len(declared) <= largest and apart <= declared <= apart_at_slack
 
 
 def arms(means, epsilon, largest, side):

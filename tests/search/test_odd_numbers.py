@@ -64,6 +64,8 @@ PROBLEM = {
     "outlier_groups(all means)": lambda v: oddarm.outlier_groups(v, max_outliers=1),
     "outlier_groups(mixed)": lambda v: oddarm.outlier_groups([*MEANS, v], 1, mixed=True, rho=0.7),
     "outlier_groups(epsilon)": lambda v: oddarm.outlier_groups(MEANS, v, max_outliers=1),
+    "outlier_groups(min_gap)": lambda v: oddarm.outlier_groups(MEANS, min_gap=v, max_outliers=1),
+    "chance(min_gap)": lambda v: oddarm.chance(20, min_gap=v, runs=10),
     "outlier_groups(rho)": lambda v: oddarm.outlier_groups(MEANS * 5, rho=v),
     "outlier_groups(max_outliers)": lambda v: oddarm.outlier_groups(MEANS, max_outliers=v),
     "outlier_arms(means)": lambda v: oddarm.outlier_arms([*MEANS, v], max_outliers=1),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any, Unpack
 
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
@@ -65,7 +67,7 @@ class Comparison:
 
     Attributes:
         means: The mean of all rewards of each arm.
-        problem: What was looked for.
+        problem: What was looked for, with the slack of the searches that confirm.
         groups: The outlier groups that these means have: the truth.
         rows: How many rewards there are, which is what a full scan takes.
         runs: One for each strategy, those with the fewest pulls first.
@@ -190,7 +192,7 @@ def compare(
         seed: For strategies that choose at random, and for draws with replacement.
         progress: Called with each search as it goes on.
         finished: Called with the number of strategies so far, after each.
-        problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
     Example:
         >>> import oddarm
@@ -203,12 +205,10 @@ def compare(
         full scan  2,000   100 %  exact          1  yes    gru
     """
     check_names(compare, problem, ProblemOptions)
-    asked = Problem(**problem)
     recorded = _read_all(source)
-    asked.check(len(recorded))
     rows = sum(map(len, recorded.values()))
     exact = {arm: Fraction(exact_sum(rewards)) / len(rewards) for arm, rewards in recorded.items()}
-    truth = Truth.of(exact, asked)
+    truth_of = cache(partial(Truth.of, exact))
     runs, left_out = [], {}
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
@@ -218,10 +218,11 @@ def compare(
             recorded, replace=replaced, rewards=source.rewards, seed=seed, shuffle=False
         )
         budget = max_pulls or (BUDGET * rows if replaced else None)
+        asked: ProblemOptions = problem if strategy.confirms else {**problem, "slack": 0.0}
         try:
             result = find(
                 log, strategy=strategy, until=wanted, max_pulls=budget, bound=bound, seed=seed,
-                callbacks=() if progress is None else (progress,), **problem,
+                callbacks=() if progress is None else (progress,), **asked,
             )  # fmt: skip
         except ParameterError as error:
             if strategies is not None:
@@ -230,6 +231,7 @@ def compare(
             continue
         if result.verdict == "running":
             raise KeyboardInterrupt
+        truth = truth_of(result.problem)
         right = truth.agrees(result.verdict, result.outliers, wanted, result.ranking)
         runs.append(
             ComparedRun(strategy.name, wanted, result, result.pulls / rows, right, replaced, budget)
@@ -240,7 +242,8 @@ def compare(
         raise ParameterError(next(iter(left_out.values()), "strategies is empty, name one."))
     runs.sort(key=lambda run: run.result.pulls)
     means = {arm: float(mean) for arm, mean in exact.items()}
-    return Comparison(means, asked, truth.groups, rows, tuple(runs), left_out)
+    searched = max((run.result.problem for run in runs), key=attrgetter("slack"))
+    return Comparison(means, searched, truth_of(searched).groups, rows, tuple(runs), left_out)
 
 
 def _read_all(source: Source) -> Mapping[Any, Floats]:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any, Unpack
 
 import numpy as np
@@ -97,7 +98,9 @@ class StrategyCost:
         runs: How many runs there were.
         capped: How many of them reached the cap.
         cap: The most pulls of a run.
-        right: How many ranked every outlier group first; None if there is no group.
+        right: How many gave a right answer: what they confirmed or denied is true within the
+            slack, and every outlier group ranks first. None if there is no group, and no run said
+            so.
         replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
             does not take finite pools.
     """
@@ -120,7 +123,7 @@ class Plan:
 
     Attributes:
         means: The means that were assumed.
-        problem: What is looked for.
+        problem: What is looked for, with the slack of the searches that confirm.
         groups: The outlier groups that these means have.
         costs: For each strategy, what it needed.
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
@@ -211,7 +214,7 @@ def plan(
         progress: Called with the search now and then, in the runs of this process.
         finished: Called with the result of each run, when it is over.
         bound: As for `Search`.
-        problem: epsilon, rho or max_outliers, delta, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
     Example:
         >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)
@@ -225,7 +228,6 @@ def plan(
     for name, value in (("cap", cap), ("full_scan", full_scan)):
         if value is not None:
             whole_number(name, value, least=1)
-    asked = Problem(**problem)
     model = as_rewards(rewards)
     names, given = float_means(means)
     known: dict[Any, Any] = dict(zip(names or range(len(given)), given.tolist(), strict=True))
@@ -237,11 +239,15 @@ def plan(
             known = {
                 arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
             }
-    truth = Truth.of(known, asked)
+    truth_of = cache(partial(Truth.of, dict(known)))
     known = {arm: float(mean) for arm, mean in known.items()}
     arms, values = list(known), list(known.values())
-    costs = []
-    for name in planned_strategies(model) if strategies is None else strategies:
+    costs, problems = [], []
+    if strategies is None:
+        strategies = planned_strategies(model, _absolute(problem))
+    if not strategies:
+        raise ParameterError("strategies is empty, name one.")
+    for name in strategies:
         strategy = as_strategy(name)
         replaced = bool(pools) and not strategy.finite
         wanted: Until = until or ("found" if strategy.confirms else "ranked")
@@ -255,6 +261,8 @@ def plan(
             "max_cost": None,
             "seed": seed,
         }
+        if until is None and wanted == "ranked":
+            options["slack"] = 0.0  # a ranking has none
         compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled or pools else SLOW_CAP)
         options["max_pulls"] = most
@@ -267,6 +275,7 @@ def plan(
         results = many_runs(
             partial(run, progress), runs, finished=finished, apart=partial(run, None)
         )
+        problems.append(results[0].problem)
         pulls = [result.pulls for result in results]
         low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
         costs.append(
@@ -279,11 +288,12 @@ def plan(
                 runs=runs,
                 capped=sum(result.verdict == "budget" for result in results),
                 cap=most,
-                right=_right(results, truth, arms),
+                right=_right(results, truth_of(problems[-1]), wanted, arms),
                 replaced=replaced,
             )
         )
-    return Plan(known, asked, truth.groups, tuple(costs), full_scan, bool(pools))
+    asked = max(problems, key=attrgetter("slack"))
+    return Plan(known, asked, truth_of(asked).groups, tuple(costs), full_scan, bool(pools))
 
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
@@ -298,10 +308,16 @@ def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
-def planned_strategies(rewards: Rewards) -> list[str]:
-    """Return the strategies that are compared by default."""
+def planned_strategies(rewards: Rewards, absolute: bool = False) -> list[str]:
+    """Return the strategies that are compared by default, of those that can judge the rule."""
     fast = isinstance(rewards, Bernoulli) and rewards.pools is None
-    return [name for name in PLANNED if fast or name not in SLOW]
+    chosen = [name for name in PLANNED if fast or name not in SLOW]
+    return [name for name in chosen if not absolute or as_strategy(name).confirms]
+
+
+def _absolute(problem: ProblemOptions) -> bool:
+    """Return whether `min_gap` alone is the rule."""
+    return problem.get("min_gap") is not None and problem.get("epsilon") is None
 
 
 def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:
@@ -350,12 +366,20 @@ def _run_on_pools(
     return result
 
 
-def _right(results: Sequence[Result], truth: Truth, arms: Sequence[Any]) -> int | None:
-    """Return how many runs rank every outlier group first; None if there is no group."""
-    if not truth.groups:
-        return None
-    rankings = ([arms[k] for k in result.ranking] for result in results)
-    return sum(map(truth.ranks_groups_first, rankings))
+def _right(
+    results: Sequence[Result], truth: Truth, until: Until, arms: Sequence[Any]
+) -> int | None:
+    """Return how many runs gave a right answer; None if none said anything about outliers."""
+    answers = [
+        truth.agrees(
+            result.verdict,
+            [arms[k] for k in result.outliers],
+            until,
+            [arms[k] for k in result.ranking],
+        )
+        for result in results
+    ]
+    return None if set(answers) == {None} else sum(answer is True for answer in answers)
 
 
 def _cells(cost: StrategyCost) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Definitions 1 and 2 on known means: which arms are outliers when nothing is left to chance.
+"""Which arms are outliers if the means are known: Definitions 1 and 2, and the absolute rule.
 
 All comparisons are exact. Means are read as the numbers they print as (see `problem.exact`) and
 scaled to integers, so a gap that is exactly (1 + ε) times another is never taken for a wider one.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,21 @@ from oddarm._checks import means_by_arm, real_number
 from oddarm._typing import Floats, Indices
 from oddarm.problem import Problem, exact
 
-__all__ = ["Group", "Kind", "Means", "distances", "float_means", "outlier_arms", "outlier_groups"]
+__all__ = [
+    "Apart",
+    "Group",
+    "Kind",
+    "Means",
+    "apart",
+    "distances",
+    "float_means",
+    "outlier_arms",
+    "outlier_groups",
+]
 
 Kind = Literal["upper", "lower", "intermediate", "mixed"]
 Number = float | Fraction | Decimal
+N = TypeVar("N", int, Fraction)
 
 
 class Indexed(Protocol):
@@ -44,7 +55,7 @@ Means = Mapping[Any, Number] | Sequence[Number] | NDArray[Any] | Indexed
 
 @dataclass(frozen=True)
 class Group:
-    """An (ε, ρ)-outlier group.
+    """An (ε, ρ)-outlier group, or the outliers of the absolute rule.
 
     Attributes:
         members: The arms of the group, by ascending mean: names if the means were given by name,
@@ -53,13 +64,33 @@ class Group:
             contiguous block.
         gap: The distance from the group to the nearest arm outside it.
         max_epsilon: The ε below which it is a group: gap / (largest gap among the others) - 1;
-            infinite if the others are all tied.
+            infinite if the others are all tied. The absolute rule does not compare the two gaps,
+            so there it may be 0 or less.
     """
 
     members: tuple[Hashable, ...]
     kind: Kind
     gap: float
     max_epsilon: float
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Who lies apart by the absolute rule.
+
+    Attributes:
+        members: The arms in pieces of at most c arms, O(g), by ascending mean: names if the means
+            were given by name, else positions.
+        max_members: c, the most arms that may be outliers.
+    """
+
+    members: tuple[Hashable, ...]
+    max_members: int
+
+    @property
+    def scattered(self) -> bool:
+        """Whether they are more than may be outliers. Then nobody is an outlier."""
+        return len(self.members) > self.max_members
 
 
 @dataclass(frozen=True)
@@ -75,10 +106,14 @@ class _Sorted:
         indices = (int(self.order[p]) for p in positions)
         return tuple(indices if self.names is None else (self.names[i] for i in indices))
 
-    def group(self, positions: Sequence[int], gap: int, inner: int, kind: Kind) -> Group:
+    def whole_units(self, gap: Fraction) -> int:
+        """Return a gap on the scale of the values, rounded down; the same integers exceed it."""
+        return math.floor(gap * self.scale)
+
+    def group(self, positions: Sequence[int], gap: int, inner: int) -> Group:
         return Group(
             members=self.label(positions),
-            kind=kind,
+            kind=_kind(positions, len(self.values)),
             gap=_ratio(gap, self.scale),
             max_epsilon=math.inf if inner == 0 else _ratio(gap - inner, inner),
         )
@@ -92,20 +127,30 @@ def outlier_groups(
     mixed: bool = False,
     *,
     max_outliers: int | None = None,
+    min_gap: float | None = None,
 ) -> list[Group]:
-    """Return every (ε, ρ)-outlier group of arms with known means (Definition 2).
+    """Return every outlier group of arms with known means.
+
+    The relative rule (ε) is Definition 2. The absolute rule (`min_gap` alone) cuts every gap
+    between neighbours that is wider than `min_gap`; the arms in pieces of at most c arms are the
+    outliers, unless there are more than c of them.
 
     Args:
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the
             arms, or a sequence, which goes by position, as does a polars Series. Ties are legal.
-        epsilon: How much wider the gap around the group must be; > 0.
+        epsilon: How much wider the gap around the group must be; > 0. Default 2.5, unless
+            `min_gap` is given alone.
         rho: The least share of normal arms; default 0.9.
         strict: |N̂| < c instead of |N̂| ≤ c.
-        mixed: Look for general groups, which may have members above and below at once.
+        mixed: Look for general groups, which may have members above and below at once. The
+            absolute rule always does.
         max_outliers: The capacity c as a count, in place of `rho`.
+        min_gap: With `epsilon`: only groups with a wider gap around them count. Alone: the
+            absolute rule.
 
     Returns:
-        The groups, smallest first. They are nested: each contains the one before it.
+        The groups, smallest first. They are nested: each contains the one before it. By the
+        absolute rule there is one group or none; `apart` says why there is none.
 
     Example:
         Nineteen arms lie close together, one is an outlier.
@@ -116,12 +161,39 @@ def outlier_groups(
         >>> outlier_groups({"a": 0.1, "b": 0.5, "c": 0.52, "d": 0.54, "e": 0.9},
         ...                epsilon=2.5, max_outliers=2, mixed=True)[-1].members
         ('a', 'e')
+
+        More than 0.2 away from everyone else:
+
+        >>> [g.members for g in outlier_groups([0.1, 0.25, 0.4, 0.7], min_gap=0.2, max_outliers=1)]
+        [(3,)]
     """
-    problem = Problem(epsilon=epsilon, rho=rho, max_outliers=max_outliers, strict=strict)
+    problem = Problem(epsilon, rho, max_outliers, strict=strict, min_gap=min_gap)
     ordered = _sort(means)
     problem.check(len(ordered.values))
+    if problem.absolute:
+        return _absolute_group(ordered, problem)
     find = _general_groups if mixed else _contiguous_groups
     return find(ordered, problem)
+
+
+def apart(means: Means, problem: Problem) -> Apart:
+    """Return who lies apart by the absolute rule, and whether they are too many to be outliers.
+
+    Args:
+        means: As for `outlier_groups`.
+        problem: With `min_gap` alone.
+
+    Example:
+        >>> two = Problem(min_gap=0.2, max_outliers=2)
+        >>> apart([0.1, 0.11, 0.12, 0.4, 0.7], two)
+        Apart(members=(3, 4), max_members=2)
+        >>> apart({"a": 0.1, "b": 0.11, "c": 0.4, "d": 0.41, "e": 0.7}, two).scattered
+        True
+    """
+    ordered = _sort(means)
+    n = len(ordered.values)
+    problem.check(n)
+    return Apart(ordered.label(_positions_apart(ordered, problem)), problem.max_members(n))
 
 
 def outlier_arms(
@@ -148,7 +220,7 @@ def outlier_arms(
     n = len(ordered.values)
     problem.check(n)
     y = _as_array(ordered.values, problem.ratio)
-    wider, unit = (1 + problem.ratio).as_integer_ratio()
+    wider, unit = problem.ratio.as_integer_ratio()
     side = problem.min_segment(n)
     normal = n - problem.max_members(n)
     found = np.zeros(n, dtype=bool)
@@ -169,13 +241,19 @@ def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Frac
 
     The members are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
     """
-    borders, inside = [], [Fraction(0)]
-    for one, two in pairwise(sorted(range(len(means)), key=means.__getitem__)):
-        gap = means[two] - means[one]
-        if (one in members) != (two in members):
-            borders.append(gap)
-        elif one not in members:
-            inside.append(gap)
+    order = sorted(range(len(means)), key=means.__getitem__)
+    positions = {position for position, arm in enumerate(order) if arm in members}
+    return _distances([means[arm] for arm in order], positions)
+
+
+def _distances(values: Sequence[N], members: Collection[int]) -> tuple[N, N]:
+    """Return `distances` for ascending values, on any scale."""
+    borders, inside = [], [values[0] - values[0]]
+    for position, (low, high) in enumerate(pairwise(values)):
+        if (position in members) != (position + 1 in members):
+            borders.append(high - low)
+        elif position not in members:
+            inside.append(high - low)
     return min(borders), max(inside)
 
 
@@ -193,12 +271,30 @@ def _longest_run(y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, un
     return result
 
 
+def _positions_apart(ordered: _Sorted, problem: Problem) -> list[int]:
+    """Return the arms in pieces of at most c arms, where gaps wider than `min_gap` are cut."""
+    n = len(ordered.values)
+    widest, largest = ordered.whole_units(problem.floor), problem.max_members(n)
+    gaps = (high - low for low, high in pairwise(ordered.values))
+    cuts = [0, *(k for k, gap in enumerate(gaps, start=1) if gap > widest), n]
+    pieces = (range(start, stop) for start, stop in pairwise(cuts))
+    return [position for piece in pieces if len(piece) <= largest for position in piece]
+
+
+def _absolute_group(ordered: _Sorted, problem: Problem) -> list[Group]:
+    """Return the outliers of the absolute rule as one group; nothing if none or too many."""
+    positions = _positions_apart(ordered, problem)
+    if not 1 <= len(positions) <= problem.max_members(len(ordered.values)):
+        return []
+    return [ordered.group(positions, *_distances(ordered.values, set(positions)))]
+
+
 def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     """Definition 2 by block size: O(n) for each of at most c sizes."""
     n = len(ordered.values)
     y = _as_array(ordered.values, problem.ratio)
-    wider, unit = (1 + problem.ratio).as_integer_ratio()
-    side = problem.min_segment(n)
+    wider, unit = problem.ratio.as_integer_ratio()
+    side, narrow = problem.min_segment(n), ordered.whole_units(problem.floor)
     gaps = np.diff(y)
     zero = np.zeros_like(gaps[:1])
     # below[i]: the largest gap among the i lowest arms; above[i]: among arms i, i + 1, …
@@ -219,9 +315,9 @@ def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
             upper_gap,
             np.where(stop == n, lower_gap, np.minimum(lower_gap, upper_gap)),
         )
-        for k in np.flatnonzero(gap * unit > wider * inner):
+        for k in np.flatnonzero((gap * unit > wider * inner) & (gap > narrow)):
             block = range(int(start[k]), int(stop[k]))
-            groups.append(ordered.group(block, int(gap[k]), int(inner[k]), _kind(block, n)))
+            groups.append(ordered.group(block, int(gap[k]), int(inner[k])))
     return groups
 
 
@@ -233,8 +329,9 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     """
     y = ordered.values
     n = len(y)
-    wider, unit = (1 + problem.ratio).as_integer_ratio()
+    wider, unit = problem.ratio.as_integer_ratio()
     largest, side = problem.max_members(n), problem.min_segment(n)
+    narrow = ordered.whole_units(problem.floor)
     gaps = [high - low for low, high in pairwise(y)]
     first = list(range(n))  # of the piece that ends at this arm
     last = list(range(n))  # of the piece that starts at this arm
@@ -280,9 +377,9 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
         if between or not 1 <= outside <= largest or not frontier or outside == last_size:
             continue
         gap = frontier[0][0]
-        if gap * unit > wider * inner:
+        if gap * unit > wider * inner and gap > narrow:
             members = _outside_segments(last, side)
-            groups.append(ordered.group(members, gap, inner, _kind(members, n)))
+            groups.append(ordered.group(members, gap, inner))
             last_size = outside
     return groups[::-1]
 
