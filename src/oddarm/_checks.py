@@ -96,11 +96,9 @@ def means_by_arm(means: Any) -> tuple[list[Any] | None, list[Any]]:
             f"means is a {type(means).__name__} with columns, must be one mean for each arm: "
             "pass one column of it, such as frame['mean']."
         )
-    if isinstance(means, str | bytes | set | frozenset):
-        raise ParameterError(
-            f"means == {means!r}, must be a sequence of numbers or a mapping from arm to mean."
-        )
     try:
+        if isinstance(means, str | bytes | set | frozenset):
+            raise TypeError
         values = means.tolist() if hasattr(means, "tolist") else list(means)
         labels: Any = getattr(means, "index", None)
         names = labels.tolist() if hasattr(labels, "tolist") else None

@@ -14,11 +14,7 @@ def replace_file(path: str | Path, text: str) -> None:
     """Write text to a file, which keeps its old content until all of the text is on the disk.
 
     The text is first written under a unique name in the same folder. Only the owner may read the
-    file.
-
-    Args:
-        path: The file; if it is a link, its target is replaced.
-        text: What to write.
+    file. If the path is a link, its target is replaced.
     """
     target = Path(path).resolve()
     if not target.parent.is_dir():

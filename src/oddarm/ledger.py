@@ -46,9 +46,8 @@ class Ledger:
     @property
     def room(self) -> int | None:
         """How many pulls the budget allows beside those in flight; None for no limit."""
-        if self.max_pulls is None:
-            return None
-        return max(self.max_pulls - self._tally.pulls - self.in_flight, 0)
+        unspent = self.unspent
+        return None if unspent is None else max(unspent - self.in_flight, 0)
 
     def pool_room(self, arm: int) -> float:
         """Return how many pulls an arm's pool allows beside those in flight; inf for no pool."""

@@ -191,22 +191,28 @@ class _Array(Kind):
         shape: Its shape; a number for an array of one dimension. None for any length.
         low: The least entry.
         high: The greatest: one number, or one for each entry.
+        nan: Whether entries may be nan.
         plain: Whether it is saved as a list alone; else the list has the name of its type with it.
     """
 
     dtype: ClassVar[Any]
     types: ClassVar[set[type]]
+    range: ClassVar[tuple[float, float]]
+    """The least and the greatest entry, if no other is given."""
 
     def __init__(
         self,
         shape: int | tuple[int, ...] | None,
-        low: Any = -math.inf,
-        high: Any = math.inf,
+        low: Any = None,
+        high: Any = None,
         *,
+        nan: bool = False,
         plain: bool = False,
     ) -> None:
         self.shape: tuple[int | None, ...] = shape if isinstance(shape, tuple) else (shape,)
-        self.low, self.high, self.plain = low, high, plain
+        self.low = self.range[0] if low is None else low
+        self.high = self.range[1] if high is None else high
+        self.nan, self.plain = nan, plain
 
     def encode(self, value: Any) -> Any:
         """Return an array as JSON values, with infinities and nan as text."""
@@ -224,10 +230,9 @@ class _Array(Kind):
             if type(tag) is not str or tag[1:] != code[1:]:  # in any order of bytes
                 raise damaged(f"{name}.array", tag, repr(code))
             value, name = parts.get("data"), f"{name}.data"
-        return self._checked(_array(value, name, self.shape, self.types, self.low, self.high), name)
-
-    def _checked(self, array: NDArray[Any], name: str) -> NDArray[Any]:
-        del name
+        array = _array(value, name, self.shape, self.types, self.low, self.high)
+        if not self.nan and np.isnan(array).any():
+            raise damaged(name, "nan", "numbers")
         return np.ascontiguousarray(array, dtype=self.dtype)
 
 
@@ -236,6 +241,7 @@ class Flags(_Array):
 
     dtype: ClassVar[Any] = np.bool_
     types: ClassVar[set[type]] = {bool}
+    range: ClassVar[tuple[float, float]] = (False, True)
 
 
 class Wholes(_Array):
@@ -243,16 +249,7 @@ class Wholes(_Array):
 
     dtype: ClassVar[Any] = np.int64
     types: ClassVar[set[type]] = {int}
-
-    def __init__(
-        self,
-        shape: int | tuple[int, ...] | None,
-        low: Any = 0,
-        high: Any = MOST,
-        *,
-        plain: bool = False,
-    ) -> None:
-        super().__init__(shape, low, high, plain=plain)
+    range: ClassVar[tuple[float, float]] = (0, MOST)
 
 
 class Reals(_Array):
@@ -260,23 +257,7 @@ class Reals(_Array):
 
     dtype: ClassVar[Any] = np.float64
     types: ClassVar[set[type]] = {int, float, str}
-
-    def __init__(
-        self,
-        shape: int | tuple[int, ...] | None,
-        low: Any = -FINITE,
-        high: Any = FINITE,
-        *,
-        nan: bool = False,
-        plain: bool = False,
-    ) -> None:
-        super().__init__(shape, low, high, plain=plain)
-        self.nan = nan
-
-    def _checked(self, array: NDArray[Any], name: str) -> NDArray[Any]:
-        if not self.nan and np.isnan(array).any():
-            raise damaged(name, "nan", "numbers")
-        return super()._checked(array, name)
+    range: ClassVar[tuple[float, float]] = (-FINITE, FINITE)
 
 
 class Part(Kind):

@@ -87,7 +87,6 @@ class Tally:
             else:
                 self.drawn = np.zeros((5, n))
                 self.exact = [Decimal(0)] * n
-
         self.plain = self.pools is None and self.scatter is None
 
     @property
@@ -137,10 +136,8 @@ class Tally:
         named, first = np.unique(arms[order], return_index=True)
         groups = np.split(rewards[order], first[1:])
         if self.pools is not None:  # refused whole, before anything is counted
-            over = self.counts[named] + [len(group) for group in groups] > self.pools[named]
-            if over.any():
-                first_over = int(np.argmax(over))
-                self._check_pool(int(named[first_over]), len(groups[first_over]))
+            for arm, group in zip(named.tolist(), groups, strict=True):
+                self._check_pool(arm, len(group))
         for arm, group in zip(named.tolist(), groups, strict=True):
             self.add(arm, group)
 
@@ -310,8 +307,6 @@ class Tally:
 
 def _added(total: float, rewards: Floats) -> float:
     """Return a sum with rewards added one by one: a batch gives the bits of single tells."""
-    if len(rewards) == 1:
-        return float(total + rewards[0])
     return float(np.add.accumulate(np.append(total, rewards))[-1])
 
 

@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 from oddarm import OddarmError, bounds
 from oddarm.bounds.bernstein import log_wealth
 from oddarm.bounds.paper import delta_prime
-from oddarm.kernels.numerics import erfcinv as our_erfcinv
+from oddarm.kernels.intervals import erfcinv as our_erfcinv
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
 from oddarm.tally import Tally
 

@@ -5,7 +5,7 @@ import pytest
 
 import oddarm
 from oddarm import bounds
-from oddarm.bounds.sigma import SigmaBounded, SigmaProved
+from oddarm.bounds.sigma import SigmaBounded
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource
 from oddarm.tally import Tally
@@ -17,7 +17,6 @@ BOUNDED = {
     "NormalMixture": lambda low, high: bounds.NormalMixture(0.01, (high - low) / 2, low, high),
     "PaperBounded": lambda low, high: bounds.PaperBounded(0.01, 4, low, high),
     "SigmaBounded": lambda low, high: SigmaBounded(2.0, 0.01, 4, low, high),
-    "SigmaProved": lambda low, high: SigmaProved(2.0, bounds.Bernstein(0.01, low, high)),
     "PoolBernstein": lambda low, high: bounds.PoolBernstein(0.01, low, high),
 }
 

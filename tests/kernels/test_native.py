@@ -13,8 +13,7 @@ import pytest
 
 import oddarm
 from oddarm.kernels.blocks import resort
-from oddarm.kernels.jeffreys import jeffreys_narrow
-from oddarm.kernels.numerics import erfcinv
+from oddarm.kernels.intervals import erfcinv, jeffreys_narrow
 from reference import numerics
 
 

@@ -11,10 +11,9 @@ from fastapi.testclient import TestClient
 from oddarm import create_study, open_study
 from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
-from oddarm.service import batching, create_app
+from oddarm.service import batching, create_app, models
 from oddarm.service.batching import StudyPool
 from oddarm.service.logs import JSONFormatter
-from oddarm.service.models import MAX_BODY
 from oddarm.store import Study
 from oddarm.store.database import sqlite
 from oddarm.store.database.base import open_database
@@ -261,7 +260,7 @@ def test_a_reward_out_of_range_in_a_batch(demo):
 
 def test_too_large(demo):
     """A body beyond the limit is refused, whether it says its length or not."""
-    large = b" " * (MAX_BODY + 1)
+    large = b" " * (models.MAX_BODY + 1)
     refused(demo.post("/studies", content=large), 413, "more than 4,000,000 bytes")
 
     def chunks():
@@ -519,10 +518,10 @@ def test_openapi_has_examples(http):
     """Every body of a request is described with an example that fits it."""
     schemas = http.get("/openapi.json").json()["components"]["schemas"]
     for name, model in (
-        ("CreateBody", app_module.CreateBody),
-        ("AskBody", app_module.AskBody),
-        ("TellBody", app_module.TellBody),
-        ("DataBody", app_module.DataBody),
+        ("CreateBody", models.CreateBody),
+        ("AskBody", models.AskBody),
+        ("TellBody", models.TellBody),
+        ("DataBody", models.DataBody),
     ):
         for example in schemas[name]["examples"]:
             model.model_validate(example)

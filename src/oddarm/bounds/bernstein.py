@@ -23,12 +23,10 @@ import numpy as np
 
 from oddarm._typing import Floats
 from oddarm.bounds.base import Bound, check_parameters
-from oddarm.bounds.numerics import bisect, stirling_remainder
+from oddarm.bounds.numerics import HALF_LOG_2PI, bisect, stirling_remainder
 from oddarm.tally import Tally
 
 __all__ = ["Bernstein", "first_rejected", "log_wealth", "log_wealth_of_one", "mixing_precision"]
-
-_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 BEST_AT = 50.0
 """The sum of squared deviations, in units of the squared range, at which it is tightest."""
@@ -137,13 +135,13 @@ def log_wealth_of_one(s: float, v: float, rho: float) -> float:
     from scipy.special import gammainc
 
     a = v + rho
-    value = _constant(rho) + (s - a * math.log1p(s / a)) - 0.5 * math.log(a) + _HALF_LOG_2PI
+    value = _constant(rho) + (s - a * math.log1p(s / a)) - 0.5 * math.log(a) + HALF_LOG_2PI
     return value + _stirling(a) + math.log(gammainc(a, a + s))
 
 
 def _stirling(z: float) -> float:
     if z < 16.0:
-        return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + _HALF_LOG_2PI)
+        return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + HALF_LOG_2PI)
     inverse = 1 / z
     square = inverse * inverse
     return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
@@ -162,7 +160,7 @@ def _constants(rho: Floats) -> Floats:
     from scipy.special import gammainc
 
     inside = np.log(gammainc(rho, rho))
-    return np.asarray(0.5 * np.log(rho) - _HALF_LOG_2PI - stirling_remainder(rho) - inside)
+    return np.asarray(0.5 * np.log(rho) - HALF_LOG_2PI - stirling_remainder(rho) - inside)
 
 
 @overload
@@ -190,7 +188,7 @@ def log_wealth(s: Floats, v: Floats, rho: float | Floats) -> Floats:
             constant
             + (s - a * np.log1p(s / a))
             - 0.5 * np.log(a)
-            + _HALF_LOG_2PI
+            + HALF_LOG_2PI
             + stirling_remainder(a)
             + np.log(gammainc(a, a + s))
         )

@@ -22,14 +22,12 @@ from numpy.typing import ArrayLike
 from oddarm._checks import real_number
 from oddarm._typing import Floats, Indices
 from oddarm.bounds.base import Bound, check_parameters
-from oddarm.bounds.numerics import stirling_remainder, stirling_remainder_half
+from oddarm.bounds.numerics import HALF_LOG_2PI, stirling_remainder, stirling_remainder_half
 from oddarm.errors import ParameterError
-from oddarm.kernels.jeffreys import jeffreys_narrow
+from oddarm.kernels.intervals import jeffreys_narrow
 from oddarm.tally import Tally
 
 __all__ = ["BetaMixture", "kl_deviation"]
-
-_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class BetaMixture(Bound):
                 + stirling_remainder_half(f)
                 - stirling_remainder(m)
                 - 0.5 * np.log(m)
-                + _HALF_LOG_2PI
+                + HALF_LOG_2PI
                 - math.log(math.pi)
             )
         return np.asarray(
@@ -124,7 +122,7 @@ def _counted(successes: Any, pulls: Any) -> tuple[Floats, Floats]:
 def _log_factorial_part(z: Floats) -> Floats:
     """Return log z! - (z log z - z), which is 0 at z = 0."""
     safe = np.maximum(z, 1.0)
-    return np.where(z > 0, 0.5 * np.log(safe) + _HALF_LOG_2PI + stirling_remainder(safe), 0.0)
+    return np.where(z > 0, 0.5 * np.log(safe) + HALF_LOG_2PI + stirling_remainder(safe), 0.0)
 
 
 def kl_deviation(a: Floats, b: Floats, level: Floats) -> Floats:

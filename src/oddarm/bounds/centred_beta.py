@@ -34,6 +34,7 @@ import numpy as np
 from oddarm._checks import real_number, whole_number
 from oddarm._typing import Floats
 from oddarm.bounds.base import Bound, check_parameters
+from oddarm.kernels.intervals import centred_interval, centred_intervals
 from oddarm.tally import Tally
 
 __all__ = ["CentredBeta"]
@@ -66,26 +67,13 @@ class CentredBeta(Bound):
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
-        from oddarm.kernels.centred import centred_intervals
-
         low, high = np.empty(len(tally.counts)), np.empty(len(tally.counts))
         centred_intervals(tally.totals, tally.counts, self.level, low, high)
         return low, high
-
-    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
-        """Return the interval of one arm."""
-        m = int(tally.counts[arm])
-        return self._ends(float(tally.totals[arm]), float(m)) if m else (0.0, 1.0)
 
     def bounds_for(self, successes: float, pulls: int) -> tuple[float, float]:
         """Return the interval for so many successes in so many pulls."""
         m = whole_number("pulls", pulls, 0, 2**53)
         rule = "a number from 0 to the pulls"
         s = real_number("successes", successes, rule, lambda x: 0 <= x <= m)
-        return self._ends(s, float(m)) if m else (0.0, 1.0)
-
-    def _ends(self, s: float, m: float) -> tuple[float, float]:
-        from oddarm.kernels.centred import centred_interval
-
-        low, high = centred_interval(s, m, self.level)
-        return float(low), float(high)
+        return centred_interval(s, float(m), self.level) if m else (0.0, 1.0)

@@ -82,14 +82,6 @@ class NormalMixture(RadiusBound):
         levels, places = np.unique(counts, return_inverse=True)
         return np.array([self.radius(m) if m else math.inf for m in levels.tolist()])[places]
 
-    def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
-        """Return ŷ ± β of one arm."""
-        m = int(tally.counts[arm])
-        if not m:
-            return self.low, self.high
-        mean, radius = float(tally.totals[arm]) / m, self.radius(m)
-        return max(mean - radius, self.low), min(mean + radius, self.high)
-
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return ŷ ± β, cut to the range."""
         radius = self.radii(tally.counts)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from oddarm._typing import Floats
 
-__all__ = ["bisect", "stirling_remainder", "stirling_remainder_half"]
+__all__ = ["HALF_LOG_2PI", "bisect", "stirling_remainder", "stirling_remainder_half"]
 
-_LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def stirling_remainder(z: Floats) -> Floats:
@@ -23,7 +23,7 @@ def stirling_remainder(z: Floats) -> Floats:
     z = np.asarray(z, dtype=np.float64)
     small = np.minimum(z, 16.0)
     large = np.maximum(z, 16.0)
-    direct = gammaln(small) - ((small - 0.5) * np.log(small) - small + _LOG_SQRT_2PI)
+    direct = gammaln(small) - ((small - 0.5) * np.log(small) - small + HALF_LOG_2PI)
     inverse = 1 / large
     square = inverse * inverse
     series = inverse * (
@@ -39,7 +39,7 @@ def stirling_remainder_half(z: Floats) -> Floats:
     z = np.asarray(z, dtype=np.float64)
     small = np.minimum(z, 16.0)
     large = np.maximum(z, 16.0)
-    direct = gammaln(small + 0.5) - (xlogy(small, small) - small + _LOG_SQRT_2PI)
+    direct = gammaln(small + 0.5) - (xlogy(small, small) - small + HALF_LOG_2PI)
     inverse = 1 / large
     square = inverse * inverse
     series = inverse * (

@@ -20,6 +20,7 @@ import numpy as np
 from oddarm._checks import real_number
 from oddarm._typing import Floats
 from oddarm.bounds.base import Bound, check_parameters
+from oddarm.kernels.intervals import pool_interval, pool_intervals
 from oddarm.tally import Tally
 
 __all__ = ["PoolBeta"]
@@ -49,8 +50,6 @@ class PoolBeta(Bound):
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return the interval of each arm."""
-        from oddarm.kernels.pools import pool_intervals
-
         assert tally.pools is not None
         low, high = np.empty(len(tally.counts)), np.empty(len(tally.counts))
         level = -math.log(self.alpha)
@@ -59,9 +58,6 @@ class PoolBeta(Bound):
 
     def interval_of(self, tally: Tally, arm: int) -> tuple[float, float]:
         """Return the interval of one arm."""
-        from oddarm.kernels.pools import pool_interval
-
         assert tally.pools is not None
         s, m, size = tally.totals.item(arm), tally.counts.item(arm), tally.pools.item(arm)
-        low, high = pool_interval(s, float(m), float(size), -math.log(self.alpha), self.prior)
-        return float(low), float(high)
+        return pool_interval(s, float(m), float(size), -math.log(self.alpha), self.prior)

@@ -34,10 +34,7 @@ class RunningIntervals:
 
     def update(self, arm: int) -> None:
         """Take note that the tally of `arm` has grown."""
-        if self.bound.proved:
-            self.bound.narrow(self.tally, arm, self.low, self.high)
-        else:
-            self.low, self.high = self.bound.interval(self.tally)
+        self.update_many(np.array([arm]))
 
     def update_many(self, arms: Indices) -> None:
         """Take note that the tallies of `arms` have grown."""

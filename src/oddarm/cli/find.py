@@ -13,31 +13,7 @@ import typer
 
 import oddarm
 from oddarm._text import printable
-from oddarm.cli.options import (
-    ArmColumns,
-    BoundName,
-    Delta,
-    Encoding,
-    Epsilon,
-    JsonOnly,
-    MaxOutliers,
-    MaxPulls,
-    Query,
-    Range,
-    Replace,
-    RewardColumn,
-    Rho,
-    SkipBadRows,
-    TableName,
-    Where,
-    check_plot,
-    check_problem,
-    check_written,
-    open_data,
-    print_report,
-    reward_range,
-    search_option,
-)
+from oddarm.cli import options as shared
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
 
@@ -46,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find", "plural"]
 
-RowSeed = Annotated[int, search_option("seed", words="Seed of the order of rows.")]
+RowSeed = Annotated[int, shared.search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
 """Options that make no sense for a comparison of all strategies."""
 
@@ -60,29 +36,29 @@ def find(
             "the data that comes with oddarm."
         ),
     ],
-    arm: ArmColumns = None,
-    reward: RewardColumn = None,
-    where: Where = None,
-    table: TableName = None,
-    query: Query = None,
-    epsilon: Epsilon = DEFAULTS["epsilon"],
-    rho: Rho = None,
-    max_outliers: MaxOutliers = None,
-    delta: Delta = 0.05,
+    arm: shared.ArmColumns = None,
+    reward: shared.RewardColumn = None,
+    where: shared.Where = None,
+    table: shared.TableName = None,
+    query: shared.Query = None,
+    epsilon: shared.Epsilon = DEFAULTS["epsilon"],
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = 0.05,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     until: Annotated[
         Until | None,
-        search_option(
+        shared.search_option(
             "until", default="found if the strategy can and each row is drawn once, else ranked"
         ),
     ] = None,
-    bound: BoundName = DEFAULTS["bound"],
-    max_pulls: MaxPulls = None,
+    bound: shared.BoundName = DEFAULTS["bound"],
+    max_pulls: shared.MaxPulls = None,
     seed: RowSeed = DEFAULTS["seed"],
-    bounds: Range = None,
-    skip_bad_rows: SkipBadRows = False,
-    encoding: Encoding = None,
-    replace: Replace = False,
+    bounds: shared.Range = None,
+    skip_bad_rows: shared.SkipBadRows = False,
+    encoding: shared.Encoding = None,
+    replace: shared.Replace = False,
     noun: Annotated[
         str | None,
         typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
@@ -107,7 +83,7 @@ def find(
             "--compare", help="Run every strategy on the same rows; say what each needed."
         ),
     ] = False,
-    as_json: JsonOnly = False,
+    as_json: shared.JsonOnly = False,
 ) -> None:
     """Find the outliers among the arms of a table, reading few of its rows.
 
@@ -130,28 +106,23 @@ def find(
     refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if refused:
         raise ParameterError(f"--{refused[0]} with --compare, which runs every strategy: drop it.")
-    check_plot(plot)
+    shared.check_plot(plot)
     if save is not None:
-        check_written("--save", save)
+        shared.check_written("--save", save)
     chosen = oddarm.strategies.as_strategy(strategy)
     search = None
     if resume is None:
-        check_problem(epsilon, rho, max_outliers, delta)
+        oddarm.Problem(epsilon, rho, max_outliers, delta)  # refuses bad ones before data is opened
     else:
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
         seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
-    source, columns = open_data(
+    source, columns = shared.open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=reward_range(bounds),
+        rewards=shared.reward_range(bounds),
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
-    problem: ProblemOptions = {
-        "epsilon": epsilon,
-        "rho": rho,
-        "max_outliers": max_outliers,
-        "delta": delta,
-    }
+    problem = ProblemOptions(epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta)
     noun = noun or plural(columns)
     with source:
         if compare:
@@ -224,7 +195,7 @@ def _compare(
         print(json.dumps(compared.to_dict(), indent=2, default=str))
         return
     sentences = [compared.summary, *_about(source)]
-    print_report(sentences, compared.table, compared.notes)
+    shared.print_report(sentences, compared.table, compared.notes)
 
 
 def _show(result: oddarm.Result, source: TableSource) -> None:
@@ -232,7 +203,7 @@ def _show(result: oddarm.Result, source: TableSource) -> None:
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
     arms = max(20, len(result.outliers))
     sentences = [result.summary, *_about(source), *reasons]
-    print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
+    shared.print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
 
 
 def _about(source: TableSource) -> tuple[str, str]:

@@ -40,9 +40,7 @@ __all__ = [
     "SkipBadRows",
     "TableName",
     "Where",
-    "check_matplotlib",
     "check_plot",
-    "check_problem",
     "check_written",
     "name_data",
     "open_data",
@@ -178,7 +176,10 @@ def check_plot(plot: Path | None) -> None:
     if plot.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {plot}: must end in {', '.join(PLOTS[:-1])} or {PLOTS[-1]}.")
     check_written("--plot", plot)
-    check_matplotlib("--plot")
+    try:
+        import_module("matplotlib")
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "--plot") from None
 
 
 def check_written(option: str, path: Path) -> None:
@@ -189,21 +190,6 @@ def check_written(option: str, path: Path) -> None:
         raise ParameterError(f"{option} {path}: it is a folder, must be a file.")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise ParameterError(f"{option} {path}: it may not be written, name another place.")
-
-
-def check_matplotlib(purpose: str) -> None:
-    """Raise MissingExtraError if matplotlib, which draws the plot, is not installed."""
-    try:
-        import_module("matplotlib")
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", purpose) from None
-
-
-def check_problem(
-    epsilon: float, rho: float | None, max_outliers: int | None, delta: float
-) -> None:
-    """Refuse bad parameters before data is opened, which may take long."""
-    oddarm.Problem(epsilon, rho, max_outliers, delta)
 
 
 def print_report(
@@ -220,15 +206,12 @@ def print_report(
 
 def reward_range(text: str | None) -> Rewards | None:
     """Return the rewards that --range LOW,HIGH declares, if it is given."""
-    return None if text is None else oddarm.rewards.as_rewards(_pair("--range", text))
-
-
-def _pair(option: str, text: str) -> tuple[float, float]:
-    """Return the two numbers of LOW,HIGH."""
+    if text is None:
+        return None
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise ParameterError(
-            f"{option} {text}: must be two numbers LOW,HIGH, such as 0,100."
+            f"--range {text}: must be two numbers LOW,HIGH, such as 0,100."
         ) from None
-    return low, high
+    return oddarm.rewards.as_rewards((low, high))

@@ -10,28 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import oddarm
-from oddarm.cli.options import (
-    ArmColumns,
-    BoundName,
-    Delta,
-    Encoding,
-    Epsilon,
-    JsonOnly,
-    MaxOutliers,
-    Query,
-    Range,
-    Replace,
-    RewardColumn,
-    Rho,
-    SkipBadRows,
-    TableName,
-    Where,
-    check_problem,
-    open_data,
-    print_report,
-    reward_range,
-    search_option,
-)
+from oddarm.cli import options as shared
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULTS, Until
 
@@ -46,13 +25,13 @@ def plan(
         str | None,
         typer.Argument(help="Data whose means are taken as the true means; as for oddarm find."),
     ] = None,
-    arm: ArmColumns = None,
-    reward: RewardColumn = None,
-    where: Where = None,
-    table: TableName = None,
-    query: Query = None,
-    skip_bad_rows: SkipBadRows = False,
-    encoding: Encoding = None,
+    arm: shared.ArmColumns = None,
+    reward: shared.RewardColumn = None,
+    where: shared.Where = None,
+    table: shared.TableName = None,
+    query: shared.Query = None,
+    skip_bad_rows: shared.SkipBadRows = False,
+    encoding: shared.Encoding = None,
     arms: Annotated[int | None, typer.Option(help="How many arms, without data.")] = None,
     outliers: Annotated[int, typer.Option(help="How many of them are outliers.")] = 1,
     gap: Annotated[
@@ -75,11 +54,11 @@ def plan(
             "data; without data, endless]",
         ),
     ] = None,
-    replace: Replace = False,
-    epsilon: Epsilon = DEFAULTS["epsilon"],
-    rho: Rho = None,
-    max_outliers: MaxOutliers = None,
-    delta: Delta = 0.05,
+    replace: shared.Replace = False,
+    epsilon: shared.Epsilon = DEFAULTS["epsilon"],
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = 0.05,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,21 +68,23 @@ def plan(
     ] = None,
     until: Annotated[
         Until | None,
-        search_option("until", default="found if the strategy can, else ranked"),
+        shared.search_option("until", default="found if the strategy can, else ranked"),
     ] = None,
-    bound: BoundName = DEFAULTS["bound"],
-    bounds: Range = None,
+    bound: shared.BoundName = DEFAULTS["bound"],
+    bounds: shared.Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
-        search_option(
+        shared.search_option(
             "max_pulls",
             words="The most pulls of a run.",
             default="1,000,000, or 100,000 of endless arms where there is no compiled code",
         ),
     ] = None,
-    seed: Annotated[int, search_option("seed", words="Seed of the first run.")] = DEFAULTS["seed"],
-    as_json: JsonOnly = False,
+    seed: Annotated[int, shared.search_option("seed", words="Seed of the first run.")] = DEFAULTS[
+        "seed"
+    ],
+    as_json: shared.JsonOnly = False,
 ) -> None:
     """Say how many pulls a search is likely to need, for each strategy.
 
@@ -118,10 +99,10 @@ def plan(
     """
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
-    check_problem(epsilon, rho, max_outliers, delta)
+    oddarm.Problem(epsilon, rho, max_outliers, delta)  # refuses bad ones before data is opened
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
-    declared = reward_range(bounds)
+    declared = shared.reward_range(bounds)
     rewards = declared or oddarm.rewards.as_rewards("bernoulli")
     if data is not None:
         if arms is not None or gap is not None:
@@ -156,14 +137,14 @@ def plan(
     if as_json:
         print(json.dumps(planned.to_dict(), indent=2, default=str))
         return
-    print_report([planned.summary], planned.table, planned.notes)
+    shared.print_report([planned.summary], planned.table, planned.notes)
 
 
 def _means(
     data: str, arm: list[str] | None, reward: str | None, **options: Any
 ) -> tuple[dict[Any, float], Rewards]:
     """Return the means of a table, and what its rewards may be, with the sizes of its pools."""
-    source, _ = open_data(data, arm, reward, **options)
+    source, _ = shared.open_data(data, arm, reward, **options)
     with source:
         sizes = zip(source.arms, source.rewards.pools or (), strict=True)
         means = {name: fmean(source.draw(name, size)) for name, size in sizes}

@@ -12,11 +12,7 @@ __all__ = ["PullProgress"]
 
 
 class PullProgress(TerminalBar):
-    """Shows pulls so far and, for several runs or a budget, how much is done.
-
-    Args:
-        runs: How many runs there will be.
-    """
+    """Shows pulls so far and, for several runs or a budget, how much is done."""
 
     def __init__(self, runs: int = 1) -> None:
         super().__init__(

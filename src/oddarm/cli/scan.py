@@ -9,26 +9,8 @@ import typer
 
 import oddarm
 from oddarm._text import printable
+from oddarm.cli import options as shared
 from oddarm.cli.find import plural
-from oddarm.cli.options import (
-    ArmColumns,
-    Delta,
-    Encoding,
-    JsonOnly,
-    MaxOutliers,
-    Query,
-    Range,
-    RewardColumn,
-    Rho,
-    SkipBadRows,
-    TableName,
-    Where,
-    check_plot,
-    name_data,
-    print_report,
-    reward_range,
-    search_option,
-)
 from oddarm.options import DEFAULTS, ProblemOptions
 from oddarm.strategies.base import UNDECIDED
 
@@ -46,25 +28,25 @@ def scan(
             "the data that comes with oddarm."
         ),
     ],
-    arm: ArmColumns = None,
-    reward: RewardColumn = None,
-    where: Where = None,
-    table: TableName = None,
-    query: Query = None,
-    epsilon: Annotated[float | None, search_option("epsilon")] = None,
-    min_gap: Annotated[float | None, search_option("min_gap")] = None,
-    slack: Annotated[float | None, search_option("slack")] = None,
-    rho: Rho = None,
-    max_outliers: MaxOutliers = None,
-    delta: Delta = DEFAULTS["delta"],
-    bounds: Range = None,
+    arm: shared.ArmColumns = None,
+    reward: shared.RewardColumn = None,
+    where: shared.Where = None,
+    table: shared.TableName = None,
+    query: shared.Query = None,
+    epsilon: Annotated[float | None, shared.search_option("epsilon")] = None,
+    min_gap: Annotated[float | None, shared.search_option("min_gap")] = None,
+    slack: Annotated[float | None, shared.search_option("slack")] = None,
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = DEFAULTS["delta"],
+    bounds: shared.Range = None,
     rows: Annotated[
         Literal["sample", "all"],
         typer.Option(help="Whether the rows are a sample of what the arms do, or all there is."),
     ] = "sample",
     min_rows: Annotated[int, typer.Option(min=1, help="Leave out arms with fewer rows.")] = 1,
-    skip_bad_rows: SkipBadRows = False,
-    encoding: Encoding = None,
+    skip_bad_rows: shared.SkipBadRows = False,
+    encoding: shared.Encoding = None,
     noun: Annotated[
         str | None,
         typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
@@ -72,7 +54,7 @@ def scan(
     plot: Annotated[
         Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
     ] = None,
-    as_json: JsonOnly = False,
+    as_json: shared.JsonOnly = False,
 ) -> None:
     """Find the outliers among the arms of a table, by all of its rows at once.
 
@@ -82,21 +64,17 @@ def scan(
 
     oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
     """
-    check_plot(plot)
-    problem: ProblemOptions = {
-        "epsilon": epsilon,
-        "min_gap": min_gap,
-        "rho": rho,
-        "max_outliers": max_outliers,
-        "delta": delta,
-    }
+    shared.check_plot(plot)
+    problem = ProblemOptions(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta
+    )
     if slack is not None:
         problem["slack"] = slack
     oddarm.Problem(**problem)  # refuse bad parameters before data is opened
-    named = name_data(data, arm, reward)
+    named = shared.name_data(data, arm, reward)
     result = oddarm.scan(
         named.data, named.arm, named.reward, where=where, table=table, query=query,
-        rewards=reward_range(bounds), rows=rows, min_rows=min_rows,
+        rewards=shared.reward_range(bounds), rows=rows, min_rows=min_rows,
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
     ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
     if plot is not None:
@@ -105,7 +83,8 @@ def scan(
         print(result.to_json(indent=2))
     else:
         shown = max(20, len(result.outliers))
-        print_report([result.summary], lambda width: f"{result.table(shown, width=width)}\n")
+        sentences = [result.summary]
+        shared.print_report(sentences, lambda width: f"{result.table(shown, width=width)}\n")
         if plot is not None:
             print(f"plot: {printable(plot)}")
     if result.verdict in UNDECIDED:

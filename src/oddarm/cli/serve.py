@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-__all__ = ["STORAGE", "serve"]
+__all__ = ["STORAGE", "Storage", "serve"]
 
 STORAGE = "sqlite:///oddarm.db"
+Storage = Annotated[str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")]
 
 
 def serve(
-    storage: Annotated[
-        str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
-    ] = STORAGE,
+    storage: Storage = STORAGE,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: a free one.")] = 8321,
     token_file: Annotated[
-        Optional[Path],  # noqa: UP045 - typer evaluates annotations
+        Path | None,
         typer.Option(help="A file with the token that callers must send (mode 600)."),
     ] = None,
     verbose: Annotated[bool, typer.Option(help="Log every request.")] = False,

@@ -6,55 +6,45 @@ import csv
 import json
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 import oddarm
-from oddarm.cli.options import (
-    BoundName,
-    Delta,
-    JsonOnly,
-    MaxOutliers,
-    MaxPulls,
-    Rho,
-    check_plot,
-    search_option,
-)
+from oddarm.cli import options as shared
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_EPSILON, DEFAULT_STRATEGY, DEFAULTS, SearchOptions
 
 __all__ = ["simulate"]
 
 
-# Optional[...] because typer evaluates these annotations at run time.
 def simulate(
-    means: Annotated[Optional[list[float]], typer.Argument(help="Means of the arms.")] = None,  # noqa: UP045
+    means: Annotated[list[float] | None, typer.Argument(help="Means of the arms.")] = None,
     file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="A file of means: one per line, or CSV with columns arm and mean."),
     ] = None,
     config: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="A configuration of the paper, such as upper-20-2.5."),
     ] = None,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     epsilon: Annotated[
-        Optional[float],  # noqa: UP045
-        search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
+        float | None,
+        shared.search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
     ] = None,
-    rho: Rho = None,
-    max_outliers: MaxOutliers = None,
-    delta: Delta = DEFAULTS["delta"],
-    bound: BoundName = DEFAULTS["bound"],
-    max_pulls: MaxPulls = None,
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = DEFAULTS["delta"],
+    bound: shared.BoundName = DEFAULTS["bound"],
+    max_pulls: shared.MaxPulls = None,
     seed: Annotated[
-        int, search_option("seed", words="Seed of the instance and the rewards.")
+        int, shared.search_option("seed", words="Seed of the instance and the rewards.")
     ] = DEFAULTS["seed"],
     runs: Annotated[int, typer.Option(min=1, help="How many runs, on seeds SEED, SEED+1, …")] = 1,
-    as_json: JsonOnly = False,
+    as_json: shared.JsonOnly = False,
     plot: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Write a plot of the first run (.png, .svg, .pdf) or a page (.html)."),
     ] = None,
 ) -> None:
@@ -65,7 +55,7 @@ def simulate(
     oddarm simulate --config upper-20-2.5 --plot out.png
     """
     true_means, epsilon = _arms(means, file, config, epsilon, seed)
-    check_plot(plot)
+    shared.check_plot(plot)
     options: SearchOptions = {
         "epsilon": epsilon,
         "rho": rho,
@@ -128,26 +118,23 @@ def _read(path: Path) -> dict[Any, float]:
     if not rows:
         raise ParameterError(f"{path} has no means in it.")
     header = [cell.strip().lower() for cell in rows[0]]
-    column, name = (header.index("mean"), None) if "mean" in header else (len(header) - 1, None)
+    column, name = len(header) - 1, 0 if len(header) > 1 else None
     if "mean" in header:
-        name = header.index("arm") if "arm" in header else None
+        column, name = header.index("mean"), header.index("arm") if "arm" in header else None
         rows = rows[1:]
-    elif len(header) > 1:
-        name = 0
     means: dict[Any, float] = {}
     for number, row in enumerate(rows):
         try:
             arm: Any = number if name is None else row[name].strip()
-            if arm in means:
-                raise ParameterError(f"{path}: arm {arm!r} is listed twice.")
-            means[arm] = float(row[column])
-        except (IndexError, ValueError) as error:
-            if isinstance(error, ParameterError):
-                raise
+            mean = float(row[column])
+        except (IndexError, ValueError):
             raise ParameterError(
                 f"{path}: {','.join(row)!r} is not a mean, must be a number, "
                 "or arm,mean under a header that says so."
             ) from None
+        if arm in means:
+            raise ParameterError(f"{path}: arm {arm!r} is listed twice.")
+        means[arm] = mean
     return means
 
 
@@ -157,15 +144,11 @@ def _summary(true_means: dict[Any, float], results: list[oddarm.Result]) -> str:
 
     truth = Truth.of(true_means, results[0].problem)
     pulls = [r.pulls for r in results]
-    lines = [
-        (
-            f"{len(results)} runs: {fmean(pulls):,.0f} pulls on average "
-            f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})"
-        )
-    ]
+    found = "these means have no outlier group"
     if truth.groups:
         right = sum(truth.ranks_groups_first(result.ranking) for result in results)
-        lines.append(f"every outlier group ranked first in {right} of {len(results)} runs")
-    else:
-        lines.append("these means have no outlier group")
-    return "\n".join(lines)
+        found = f"every outlier group ranked first in {right} of {len(results)} runs"
+    return (
+        f"{len(results)} runs: {fmean(pulls):,.0f} pulls on average "
+        f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})\n{found}"
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oddarm.cli.serve import STORAGE
+from oddarm.cli.serve import STORAGE, Storage
 from oddarm.results.table import Column, text_table
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ COLUMNS = (
 
 
 def studies(
-    storage: Annotated[
-        str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
-    ] = STORAGE,
+    storage: Storage = STORAGE,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the studies in a database."""

@@ -9,7 +9,7 @@ import typer
 
 import oddarm
 from oddarm._text import printable
-from oddarm.cli.serve import STORAGE
+from oddarm.cli.serve import STORAGE, Storage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,9 +23,7 @@ __all__ = ["watch"]
 
 def watch(
     name: Annotated[str, typer.Argument(help="The study.")],
-    storage: Annotated[
-        str, typer.Option(help="sqlite:///PATH, a path, or postgresql://….")
-    ] = STORAGE,
+    storage: Storage = STORAGE,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
 ) -> None:
     """Watch a study until it is done.

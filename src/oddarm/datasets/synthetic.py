@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from oddarm._checks import whole_number
-from oddarm._typing import Flags, Floats
+from oddarm._typing import Floats
 from oddarm.definitions.groups import outlier_groups
 from oddarm.errors import ParameterError
 from oddarm.problem import Problem
@@ -110,8 +110,11 @@ def synthetic(
         )
     rng = np.random.default_rng([seed, n, KINDS.index(kind)])
     normal = np.sort(rng.random(n - k))
-    build = _intermediate if kind == "intermediate" else _outside
-    means, members = build(rng, normal, k, kind, side, float(1 + epsilon))
+    wider = float(1 + epsilon)
+    if kind == "intermediate":
+        means, first = _intermediate(rng, normal, k, side, wider)
+    else:
+        means, first = _outside(rng, normal, k, kind, wider), n - k
     low, high = float(means.min()), float(means.max())
     if scale:
         start, width = min(low, 0.0), max(high, 1.0) - min(low, 0.0)
@@ -122,8 +125,8 @@ def synthetic(
             f"they would reach from {low:.3g} to {high:.3g}; pass scale=True."
         )
     order = rng.permutation(n)
-    means, members = means[order], members[order]
-    chosen = tuple(np.flatnonzero(members).tolist())
+    means = means[order]
+    chosen = tuple(np.flatnonzero((first <= order) & (order < first + k)).tolist())
     groups = outlier_groups(means, epsilon, rho, mixed=kind == "mixed")
     if not any(set(g.members) == set(chosen) for g in groups):
         raise ParameterError(
@@ -138,10 +141,9 @@ def _distance(rng: np.random.Generator, gaps: Floats, wider: float) -> float:
 
 
 def _outside(
-    rng: np.random.Generator, normal: Floats, k: int, kind: InstanceKind, side: int, wider: float
-) -> tuple[Floats, Flags]:
-    """Outliers above, below, or on both sides of all normal arms."""
-    del side
+    rng: np.random.Generator, normal: Floats, k: int, kind: InstanceKind, wider: float
+) -> Floats:
+    """Return the normal arms, then outliers above, below, or on both sides of all of them."""
     distance = _distance(rng, np.diff(normal), wider)
     above = {"upper": k, "lower": 0, "mixed": (k + 1) // 2}[kind]
     offsets = distance * rng.uniform(1.0, 1.5, size=k)
@@ -151,22 +153,17 @@ def _outside(
         high[0] = normal[-1] + distance
     if above < k:
         low[0] = normal[0] - distance
-    members = np.zeros(len(normal) + k, dtype=bool)
-    members[len(normal) :] = True
-    return np.concatenate([normal, high, low]), members
+    return np.concatenate([normal, high, low])
 
 
 def _intermediate(
-    rng: np.random.Generator, normal: Floats, k: int, kind: InstanceKind, side: int, wider: float
-) -> tuple[Floats, Flags]:
-    """Outliers in the middle of a gap that is opened between two sides of more than c arms."""
-    del kind
+    rng: np.random.Generator, normal: Floats, k: int, side: int, wider: float
+) -> tuple[Floats, int]:
+    """Return arms with outliers in a gap between two sides, and the place of the first outlier."""
     cut = int(rng.integers(side, len(normal) - side, endpoint=True))
     gaps = np.diff(normal)
     distance = _distance(rng, np.delete(gaps, cut - 1), wider)
     width = distance * rng.uniform(0.0, 0.5) if k > 1 else 0.0
     inside = normal[cut - 1] + distance + width * rng.random(k)
     upper = normal[cut:] - gaps[cut - 1] + 2 * distance + width
-    members = np.zeros(len(normal) + k, dtype=bool)
-    members[cut : cut + k] = True
-    return np.concatenate([normal[:cut], inside, upper]), members
+    return np.concatenate([normal[:cut], inside, upper]), cut

@@ -24,14 +24,14 @@ class _Array:
     """An argument of a kernel: a contiguous array of one type that may be written to, or None."""
 
     def __init__(self, dtype: Any) -> None:
-        self._dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
 
     def hand(self, value: Any) -> Any:
         """Return what ctypes hands over; a TypeError if the array is of another kind."""
         if value is None:
             return None
-        if value.dtype is not self._dtype and value.dtype != self._dtype:  # usually the same object
-            raise TypeError(f"an array of {value.dtype}, must be of {self._dtype}")
+        if value.dtype is not self.dtype and value.dtype != self.dtype:  # usually the same object
+            raise TypeError(f"an array of {value.dtype}, must be of {self.dtype}")
         return _handed(value)
 
 
@@ -131,3 +131,7 @@ class Record(ctypes.Structure):
                 setattr(self, name, ctypes.addressof(given) if given is not None else None)
             else:
                 setattr(self, name, value)
+
+    def reserve(self, size: int, names: str) -> None:
+        """Set some fields to new arrays of so many entries: working memory of a kernel."""
+        self.give(**{name: np.empty(size, self.kinds[name].dtype) for name in names.split()})

@@ -137,19 +137,10 @@ def resume(
 ) -> Result:
     """Go on with a search that was begun before, on the same function or source.
 
-    A source whose rewards have an order goes on after those that the search was told.
-
-    Args:
-        search: What `Search.load` returned, or a search of your own.
-        pull: As for `find`; a source must have all arms of the search, and the rewards that it
-            had when the search was begun, as far as its fingerprint tells.
-        executor: As for `find`, like all that follow.
-        in_flight: The most pulls in flight at a time.
-        batch: The most rewards to ask for at a time.
-        retries: How often a failed pull is tried again.
-        progress: Whether to show progress.
-        callbacks: Called with the search each time that rewards have been told.
-        save: Where to save the search every few seconds and when it ends.
+    `search` is what `Search.load` returned, or a search of your own. A source must have all its
+    arms, and the rewards that it had when the search was begun, as far as its fingerprint tells.
+    If its rewards have an order, it goes on after those that the search was told. `pull` and all
+    other parameters are as for `find`.
 
     Raises:
         StateError: The source has other rewards than the search was begun on.

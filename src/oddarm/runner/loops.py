@@ -172,9 +172,7 @@ def _take_finished(
 
 
 def _broken(queue: PullQueue, error: Exception) -> SourceError:
-    reason = str(error) or type(error).__name__
-    return SourceError(
-        f"the executor takes no more work ({reason}): "
-        "pass one that is open, and whose workers do not die.",
-        queue.search.result(),
+    return queue.ended(
+        f"the executor takes no more work ({str(error) or type(error).__name__}): "
+        "pass one that is open, and whose workers do not die."
     )

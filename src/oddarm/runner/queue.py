@@ -142,7 +142,7 @@ class PullQueue:
         if pull not in self._untold:  # its arm has failed
             return
         if isinstance(error, SourceError):
-            raise self._ended(f"{error}") from error
+            raise self.ended(f"{error}") from error
         pull.failures += 1
         if not self._succeeded:
             self._check_first(pull.arm, error)
@@ -161,14 +161,11 @@ class PullQueue:
         """Give the search back what it was not told, and end."""
         self._core.give_back(self.untold())
         self._core.ledger.settle_all()
-        self.pending.clear()
-        self._retries.clear()
         self._untold.clear()
-        self._lines.clear()
 
     def stuck(self) -> SourceError:
         """Return the error of a search that asks for nothing though it is not done."""
-        return self._ended(
+        return self.ended(
             f"strategy {self.search.strategy.name!r} asks for nothing though the search is not "
             "done: check it with oddarm.testing.check_strategy."
         )
@@ -249,7 +246,7 @@ class PullQueue:
         alike = [repr(names[i]) for i, other in self._first_errors.items() if other == kind]
         if len(alike) < ALIKE:
             return
-        raise self._ended(
+        raise self.ended(
             f"the first pulls of {', '.join(alike[:-1])} and {alike[-1]} failed "
             f"alike ({_words(error).rstrip('.')}), and no pull has succeeded: mend the function "
             "or source that is pulled, or declare other rewards."
@@ -261,7 +258,7 @@ class PullQueue:
         try:
             core.set_aside(arm, reason)
         except ParameterError:
-            raise self._ended(
+            raise self.ended(
                 f"pulls of {len(core.failed) + 1} of {search.n} arms failed, of "
                 f"{search.names[arm]!r} the last ({reason}), and too few arms are left for a "
                 "search: mend the source, or pass more retries."
@@ -271,7 +268,8 @@ class PullQueue:
         self.pending = deque(pull for pull in self.pending if pull.arm != arm)
         self._retries = [pull for pull in self._retries if pull.arm != arm]
 
-    def _ended(self, message: str) -> SourceError:
+    def ended(self, message: str) -> SourceError:
+        """Return the error that ends the search, with the result so far."""
         return SourceError(message, self.search.result())
 
 
@@ -280,12 +278,7 @@ def _words(error: Exception) -> str:
 
 
 def _kind(arm: Any, error: Exception) -> tuple[Any, ...]:
-    """Return what the errors of several arms have in common if they have one cause.
-
-    Args:
-        arm: The name of the arm, which its error may quote.
-        error: The error.
-    """
+    """Return what errors with one cause have in common; each may quote the name of its arm."""
     if isinstance(error, RewardError):
         return (RewardError,)  # its message quotes the reward
     message = re.sub(r"\b0x[0-9a-fA-F]+\b", "", str(error))  # addresses of objects

@@ -16,41 +16,16 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from oddarm import errors
 from oddarm._version import __version__
-from oddarm.errors import (
-    OddarmError,
-    StateError,
-    StoreBusyError,
-    StoreDamagedError,
-    StoreError,
-    StoreFullError,
-    StudyExistsError,
-    UnknownPullError,
-    UnknownStudyError,
-)
+from oddarm.service import models
 from oddarm.service.batching import StudyPool
 from oddarm.service.guard import ERROR, Guard
-from oddarm.service.models import (
-    Aside,
-    AsideBody,
-    AskBody,
-    Asked,
-    CreateBody,
-    DataBody,
-    ErrorBody,
-    GivenUp,
-    GiveUpBody,
-    Health,
-    StudyName,
-    StudyRow,
-    TellBody,
-    Told,
-)
+from oddarm.service.models import StudyName
 from oddarm.service.page import Page
 from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.database.base import open_database
@@ -62,16 +37,16 @@ EVENT_SECONDS = 0.5
 """How often a stream of events looks for changes."""
 KEEP_ALIVE_SECONDS = 15.0
 
-STATUSES: tuple[tuple[type[OddarmError], int], ...] = (
-    (UnknownStudyError, 404),
-    (UnknownPullError, 404),
-    (StudyExistsError, 409),
-    (StoreBusyError, 503),
-    (StoreFullError, 507),
-    (StoreDamagedError, 500),
-    (StoreError, 503),
-    (StateError, 500),
-    (OddarmError, 422),
+STATUSES: tuple[tuple[type[errors.OddarmError], int], ...] = (
+    (errors.UnknownStudyError, 404),
+    (errors.UnknownPullError, 404),
+    (errors.StudyExistsError, 409),
+    (errors.StoreBusyError, 503),
+    (errors.StoreFullError, 507),
+    (errors.StoreDamagedError, 500),
+    (errors.StoreError, 503),
+    (errors.StateError, 500),
+    (errors.OddarmError, 422),
 )
 """The HTTP status of an error; the first class that fits counts.
 
@@ -96,7 +71,7 @@ _DESCRIPTIONS = {
 def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     common = (401, 403, 413, 500, 503)
     return {
-        status: {"model": ErrorBody, "description": _DESCRIPTIONS[status]}
+        status: {"model": models.ErrorBody, "description": _DESCRIPTIONS[status]}
         for status in sorted({*statuses, *common})
     }
 
@@ -122,6 +97,12 @@ VIEW = {
 def _with_example(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     content = {"application/json": {"example": example}}
     return {**READ, 200: {"description": "An example, in part.", "content": content}}
+
+
+def _streamed(description: str, examples: dict[str, str]) -> dict[int | str, dict[str, Any]]:
+    text = {"schema": {"type": "string"}}
+    content = {kind: {**text, "example": example} for kind, example in examples.items()}
+    return {**READ, 200: {"description": description, "content": content}}
 
 
 router = APIRouter()
@@ -158,7 +139,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
     app.add_middleware(Guard, token=token)
-    app.add_exception_handler(OddarmError, _refused)
+    app.add_exception_handler(errors.OddarmError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal)
@@ -167,18 +148,14 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
 
 def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
     """Return the OpenAPI description; it says whether routes under /studies need a token."""
-    if app.openapi_schema is None:
-        schema = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes
-        )
-        bearer = {"type": "http", "scheme": "bearer"}
-        schema["components"]["securitySchemes"] = {
-            "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
-        }
-        schema["security"] = [{"token": []}] if guarded else []
-        schema["paths"]["/health"]["get"]["security"] = []
-        app.openapi_schema = schema
-    return app.openapi_schema
+    schema = FastAPI.openapi(app)  # which makes it once
+    bearer = {"type": "http", "scheme": "bearer"}
+    schema["components"]["securitySchemes"] = {
+        "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
+    }
+    schema["security"] = [{"token": []}] if guarded else []
+    schema["paths"]["/health"]["get"]["security"] = []
+    return schema
 
 
 def _studies(request: Request) -> StudyPool:
@@ -195,7 +172,7 @@ def _written(answer: BaseModel) -> Response:
 
 
 @router.post("/studies/{name}/tell", responses=WRITE)
-async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
+async def tell(request: Request, name: StudyName, body: models.TellBody) -> models.Told:
     """Report rewards by the id of their pull. Telling a pull again changes nothing.
 
     The answer comes when the rewards are on disk.
@@ -204,77 +181,80 @@ async def tell(request: Request, name: StudyName, body: TellBody) -> Told:
     if len(rewards) < len(body.tells):  # the first reward of a pull counts, as in two requests
         rewards.update((row["pull"], row["reward"]) for row in reversed(body.tells))
     told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
-    return _written(Told(told=told))  # type: ignore[return-value]
+    return _written(models.Told(told=told))  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/ask", responses=WRITE)
-async def ask(request: Request, name: StudyName, body: AskBody) -> Asked:
+async def ask(request: Request, name: StudyName, body: models.AskBody) -> models.Asked:
     """Lease pulls to be made. Pulls whose lease has expired are handed out first.
 
     No pulls and the status "running" mean that all wanted pulls are in flight: ask again later.
     """
 
-    def action(batch: StudyTransaction) -> Asked:
+    def action(batch: StudyTransaction) -> models.Asked:
         pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
-        return Asked.of(pulls, batch.status)
+        rows = [models.PullRow(**vars(pull)) for pull in pulls]
+        return models.Asked(pulls=rows, status=batch.status)
 
-    asked: Asked = await _studies(request).write(name, action, asks=True)
+    asked: models.Asked = await _studies(request).write(name, action, asks=True)
     return _written(asked)  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/data", responses=WRITE)
-async def data(request: Request, name: StudyName, body: DataBody) -> Told:
+async def data(request: Request, name: StudyName, body: models.DataBody) -> models.Told:
     """Report rewards of an arm without an ask; rewards under a key count once."""
     new = await _studies(request).write(
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )
-    return Told(told=len(body.rewards) if new else 0)
+    return models.Told(told=len(body.rewards) if new else 0)
 
 
 @router.post("/studies/{name}/give-up", responses=WRITE)
-async def give_up(request: Request, name: StudyName, body: GiveUpBody) -> GivenUp:
+async def give_up(request: Request, name: StudyName, body: models.GiveUpBody) -> models.GivenUp:
     """Say that pulls will never be told, so that later rewards of their arms need not wait.
 
     If the loss of a pull may depend on its reward, as with a time-out, tell a reward instead.
     """
     number = await _studies(request).write(name, lambda batch: batch.give_up(body.pulls))
-    return GivenUp(given_up=number)
+    return models.GivenUp(given_up=number)
 
 
 @router.post("/studies/{name}/set-aside", responses=WRITE)
-async def set_aside(request: Request, name: StudyName, body: AsideBody) -> Aside:
+async def set_aside(request: Request, name: StudyName, body: models.AsideBody) -> models.Aside:
     """Mark an arm that cannot be pulled any more as failed; it ranks last."""
     changed = await _studies(request).write(
         name, lambda batch: batch.set_aside(body.arm, body.reason)
     )
-    return Aside(changed=changed)
+    return models.Aside(changed=changed)
 
 
 @router.get("/health", responses=_errors())
-async def health(request: Request) -> Health:
+async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
     await _studies(request).infos()
-    return Health(oddarm=__version__)
+    return models.Health(oddarm=__version__)
 
 
 @router.get("/studies", responses=_errors())
-async def list_studies(request: Request) -> list[StudyRow]:
+async def list_studies(request: Request) -> list[models.StudyRow]:
     """List all studies, by name."""
-    return [StudyRow.of(info) for info in await _studies(request).infos()]
+    return [models.StudyRow.of(info) for info in await _studies(request).infos()]
 
 
 @router.post("/studies", status_code=201, responses=_errors(400, 409, 422, 507))
-async def create_study(request: Request, response: Response, body: CreateBody) -> StudyRow:
+async def create_study(
+    request: Request, response: Response, body: models.CreateBody
+) -> models.StudyRow:
     """Make a study."""
     info = await _studies(request).create(body.name, body.arms, body.options())
     response.headers["Location"] = f"/studies/{info.name}"
-    return StudyRow.of(info)
+    return models.StudyRow.of(info)
 
 
 @router.get("/studies/{name}", responses=READ)
-async def get_study(request: Request, name: StudyName) -> StudyRow:
+async def get_study(request: Request, name: StudyName) -> models.StudyRow:
     """Say how far a study is."""
-    return StudyRow.of(await _studies(request).read(name, Study.info))
+    return models.StudyRow.of(await _studies(request).read(name, Study.info))
 
 
 @router.delete("/studies/{name}", status_code=204, responses=CHANGE)
@@ -284,15 +264,15 @@ async def delete_study(request: Request, name: StudyName) -> None:
 
 
 @router.post("/studies/{name}/pause", responses=CHANGE)
-async def pause(request: Request, name: StudyName) -> StudyRow:
+async def pause(request: Request, name: StudyName) -> models.StudyRow:
     """Hand out no more pulls; rewards of pulls in flight are still taken."""
-    return StudyRow.of(await _studies(request).set_paused(name, True))
+    return models.StudyRow.of(await _studies(request).set_paused(name, True))
 
 
 @router.post("/studies/{name}/resume", responses=CHANGE)
-async def resume(request: Request, name: StudyName) -> StudyRow:
+async def resume(request: Request, name: StudyName) -> models.StudyRow:
     """Hand out pulls again."""
-    return StudyRow.of(await _studies(request).set_paused(name, False))
+    return models.StudyRow.of(await _studies(request).set_paused(name, False))
 
 
 @router.get("/studies/{name}/result", responses=_with_example(RESULT))
@@ -312,16 +292,7 @@ async def view(request: Request, name: StudyName) -> dict[str, Any]:
 @router.get(
     "/studies/{name}/export",
     response_class=StreamingResponse,
-    responses={
-        **READ,
-        200: {
-            "description": "One reward per line.",
-            "content": {
-                "application/jsonl": {"schema": {"type": "string"}, "example": JSONL},
-                "text/csv": {"schema": {"type": "string"}, "example": CSV},
-            },
-        },
-    },
+    responses=_streamed("One reward per line.", {"application/jsonl": JSONL, "text/csv": CSV}),
 )
 async def export(
     request: Request,
@@ -345,13 +316,7 @@ async def export(
 @router.get(
     "/studies/{name}/events",
     response_class=StreamingResponse,
-    responses={
-        **READ,
-        200: {
-            "description": "Server-sent events.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EVENT}},
-        },
-    },
+    responses=_streamed("Server-sent events.", {"text/event-stream": EVENT}),
 )
 async def events(request: Request, name: StudyName) -> StreamingResponse:
     """Send an event `change` with the study's row now and whenever it has changed."""
@@ -377,10 +342,10 @@ async def _changes(request: Request, info: StudyInfo) -> AsyncIterator[str]:
         await asyncio.sleep(EVENT_SECONDS)
         try:
             info = await _studies(request).read(info.name, Study.info)
-        except UnknownStudyError:
+        except errors.UnknownStudyError:
             yield "event: deleted\ndata: {}\n\n"
             return
-        except StoreError as error:
+        except errors.StoreError as error:
             LOG.warning("events", extra={"fields": {"study": info.name, "error": str(error)}})
             yield f"event: trouble\ndata: {json.dumps({'error': error.public})}\n\n"
 
@@ -397,7 +362,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     words = str(error)
     if status >= 500:
         request.scope[ERROR] = words  # the log says where the database is, the answer does not
-    if isinstance(error, StoreError):
+    if isinstance(error, errors.StoreError):
         words = error.public
     return JSONResponse({"error": words}, status, headers)
 

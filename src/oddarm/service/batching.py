@@ -63,8 +63,7 @@ class StudyPool:
 
     async def read(self, name: str, call: Callable[[Study], T]) -> T:
         """Return what `call` reads of a study, in a thread; `call` must not change the study."""
-        found: T = await self._on(name, lambda committer: self.thread(call, committer.study))
-        return found
+        return await self._on(name, lambda committer: self.thread(call, committer.study))
 
     async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
         """Return what `action` returns for a transaction, once that is on disk."""
@@ -77,8 +76,7 @@ class StudyPool:
             (study.pause if paused else study.resume)()
             return study.info()
 
-        info: StudyInfo = await self._on(name, lambda each: self.thread(change, each.study))
-        return info
+        return await self._on(name, lambda committer: self.thread(change, committer.study))
 
     async def delete(self, name: str) -> None:
         """Delete a study with all its rewards, for good."""
@@ -87,13 +85,12 @@ class StudyPool:
 
     async def view(self, name: str) -> bytes:
         """Return the study as a page draws it."""
-        found: bytes = await self._on(name, GroupCommitter.view)
-        return found
+        return await self._on(name, GroupCommitter.view)
 
-    async def _on(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
+    async def _on(self, name: str, use: Callable[[GroupCommitter], Awaitable[T]]) -> T:
         return await _in_time(self._use(name, use))
 
-    async def _use(self, name: str, use: Callable[[GroupCommitter], Any]) -> Any:
+    async def _use(self, name: str, use: Callable[[GroupCommitter], Awaitable[T]]) -> T:
         """Return what `use` returns for a study, which is opened if it is not.
 
         Another process may have deleted the study that is open here, and made a new one of that

@@ -47,8 +47,7 @@ class Client:
 
     def studies(self) -> list[dict[str, Any]]:
         """Return a row for each study."""
-        rows: list[dict[str, Any]] = self._json("GET", "/studies")
-        return rows
+        return list(self._json("GET", "/studies"))
 
     def create(
         self,
@@ -63,13 +62,11 @@ class Client:
         check_names(self.create, options)
         named = {"strategy": strategy, "expired_reward": expired_reward}
         body = {"name": name, "arms": arms, **named, **options}
-        made: dict[str, Any] = self._json("POST", "/studies", body)
-        return made
+        return dict(self._json("POST", "/studies", body))
 
     def info(self, name: str) -> dict[str, Any]:
         """Return how far a study is."""
-        row: dict[str, Any] = self._json("GET", f"/studies/{name}")
-        return row
+        return dict(self._json("GET", f"/studies/{name}"))
 
     def ask(
         self, name: str, limit: int = 1, *, lease_seconds: float = LEASE_SECONDS
@@ -101,8 +98,7 @@ class Client:
 
     def result(self, name: str) -> dict[str, Any]:
         """Return the current result, as `Result.to_dict` gives it."""
-        result: dict[str, Any] = self._json("GET", f"/studies/{name}/result")
-        return result
+        return dict(self._json("GET", f"/studies/{name}/result"))
 
     def pause(self, name: str) -> None:
         """Hand out no more pulls."""

@@ -83,7 +83,6 @@ class Crowd:
         most: How many connections there may be.
 
     Attributes:
-        most: How many connections there may be.
         at_once: How many connections asyncio may accept before it serves any of them.
         waiting: The connections that have not sent a whole request, the one that has waited
             longest first.

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 
 from oddarm._version import __version__
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, BoundKind, Until
-from oddarm.store import Pull, StudyInfo
+from oddarm.store import StudyInfo
 from oddarm.store.catalog import NAME
 from oddarm.store.info import Status
 from oddarm.strategies import STRATEGIES
@@ -29,6 +29,7 @@ __all__ = [
     "GiveUpBody",
     "GivenUp",
     "Health",
+    "PullRow",
     "StudyName",
     "StudyRow",
     "TellBody",
@@ -48,6 +49,10 @@ ArmName = Annotated[StrictStr, Field(max_length=200)] | StrictInt
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]  # "1" and true are not
 
 
+def _examples(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -55,13 +60,9 @@ class _Body(BaseModel):
 class CreateBody(_Body):
     """A study to create: its name, its arms, and the options of `oddarm.Search`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"name": "latency", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1},
-                {"name": "clicks", "arms": 200, "epsilon": 2.5, "rho": 0.95, "delta": 0.05},
-            ]
-        }
+    model_config = _examples(
+        {"name": "latency", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1},
+        {"name": "clicks", "arms": 200, "epsilon": 2.5, "rho": 0.95, "delta": 0.05},
     )
 
     name: StudyName
@@ -103,7 +104,7 @@ class CreateBody(_Body):
 class AskBody(_Body):
     """How many pulls to lease, and for how long."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"limit": 2, "lease_seconds": 60}]})
+    model_config = _examples({"limit": 2, "lease_seconds": 60})
 
     limit: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 1
     lease_seconds: Annotated[float, Field(gt=0, le=MONTH)] = 60.0
@@ -123,11 +124,6 @@ class Asked(BaseModel):
     pulls: list[PullRow]
     status: Status = Field(examples=["running"])
 
-    @classmethod
-    def of(cls, pulls: list[Pull], status: Status) -> Asked:
-        """Return the answer with these pulls."""
-        return cls(pulls=[PullRow(**vars(pull)) for pull in pulls], status=status)
-
 
 @with_config(ConfigDict(extra="forbid"))
 class TellRow(TypedDict):  # twice as fast as a model; a request may have ten thousand
@@ -140,9 +136,7 @@ class TellRow(TypedDict):  # twice as fast as a model; a request may have ten th
 class TellBody(_Body):
     """Rewards of pulls; the service takes all of them or none."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"tells": [{"pull": "5f2a01.1.0", "reward": 1}]}]}
-    )
+    model_config = _examples({"tells": [{"pull": "5f2a01.1.0", "reward": 1}]})
 
     tells: Annotated[list[TellRow], Field(max_length=MAX_BATCH)]
 
@@ -150,9 +144,7 @@ class TellBody(_Body):
 class DataBody(_Body):
     """Rewards without an ask, under a key that the sender chooses; each key counts once."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"arm": "ams", "rewards": [1, 0, 1], "key": "monday"}]}
-    )
+    model_config = _examples({"arm": "ams", "rewards": [1, 0, 1], "key": "monday"})
 
     arm: ArmName
     rewards: Annotated[list[Number], Field(min_length=1, max_length=MAX_BATCH)]
@@ -162,7 +154,7 @@ class DataBody(_Body):
 class GiveUpBody(_Body):
     """Pulls that will never be told."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"pulls": ["5f2a01.1.0"]}]})
+    model_config = _examples({"pulls": ["5f2a01.1.0"]})
 
     pulls: Annotated[list[Annotated[str, Field(max_length=50)]], Field(max_length=MAX_BATCH)]
 
@@ -176,9 +168,7 @@ class GivenUp(BaseModel):
 class AsideBody(_Body):
     """An arm that cannot be pulled any more, and why."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"arm": "gru", "reason": "the host is gone"}]}
-    )
+    model_config = _examples({"arm": "gru", "reason": "the host is gone"})
 
     arm: ArmName
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -199,22 +189,18 @@ class Told(BaseModel):
 class StudyRow(BaseModel):
     """How far a study is."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "latency",
-                    "status": "running",
-                    "verdict": "running",
-                    "strategy": "adaptive",
-                    "arms": 4,
-                    "pulls": 120,
-                    "waiting": 3,
-                    "revision": 14,
-                    "created": 1767225600.0,
-                    "updated": 1767225660.0,
-                }
-            ]
+    model_config = _examples(
+        {
+            "name": "latency",
+            "status": "running",
+            "verdict": "running",
+            "strategy": "adaptive",
+            "arms": 4,
+            "pulls": 120,
+            "waiting": 3,
+            "revision": 14,
+            "created": 1767225600.0,
+            "updated": 1767225660.0,
         }
     )
 

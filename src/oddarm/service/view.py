@@ -137,9 +137,9 @@ def _gold(search: Search, result: Result) -> float | None:
             strict=problem.strict,
             rewards=search.rewards,
         )
+        return _number(pulls)
     except OddarmError:
         return None
-    return _number(pulls)
 
 
 def _six_digits(values: Floats) -> list[float | None]:

@@ -106,11 +106,7 @@ class RecordedSource(ListedSource):
         self._pools = list(pools.values())
         sizes = None if replace else tuple(pool.size for pool in self._pools)
         super().__init__(list(pools), changed(model, pools=sizes))
-        self._shuffled: dict[int, NDArray[Any]] = {}
-        if not shuffle:
-            self._shuffled = {
-                i: pool.at(np.arange(pool.size)) for i, pool in enumerate(self._pools)
-            }
+        self._ordered: dict[int, NDArray[Any]] = {}
         self._starts, self._increments = streams(seed, len(pools))
         self._drawn = [0] * len(pools)
 
@@ -122,9 +118,11 @@ class RecordedSource(ListedSource):
             u = uniforms(self._starts[i], self._increments[i], first, count)
             values = pool.at((u * pool.size).astype(np.int64))
         else:
-            if i not in self._shuffled:
-                self._shuffled[i] = pool.shuffled(np.random.default_rng([self.seed, i]))
-            values = self._shuffled[i][first : first + count]
+            if i not in self._ordered:
+                rng = np.random.default_rng([self.seed, i])
+                whole = np.arange(pool.size)
+                self._ordered[i] = pool.shuffled(rng) if self._shuffle else pool.at(whole)
+            values = self._ordered[i][first : first + count]
         self._drawn[i] += len(values)
         return values.astype(np.float64)
 

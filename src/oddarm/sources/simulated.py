@@ -97,8 +97,7 @@ class SimulatedArms(ListedSource):
         bad = (self.means < low) | (self.means > high)
         if bad.any():
             raise ParameterError(
-                f"mean {self.means[bad][0]:g}, must be in "
-                f"[{low:g}, {high:g}]: "
+                f"mean {self.means[bad][0]:g}, must be in [{low:g}, {high:g}]: "
                 "scale the means, or declare another range of rewards."
             )
         self.seed = whole_number("seed", seed, 0)
@@ -143,7 +142,3 @@ class SimulatedArms(ListedSource):
             return np.asarray(mean + model.sigma * ndtri(u + 2.0**-54))
         reach = min(mean - model.low, model.high - mean)
         return np.clip(mean + reach * (2 * u - 1), model.low, model.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return how far each stream was drawn, as JSON values."""
-        return {"seed": self.seed, "drawn": self.drawn.tolist()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Unpack
 
@@ -12,7 +13,7 @@ from oddarm.errors import ParameterError, StateError, StudyExistsError
 from oddarm.options import SearchOptions, check_names
 from oddarm.search import Search
 from oddarm.store.clock import Clock
-from oddarm.store.database.base import Database, open_database
+from oddarm.store.database.base import Database, closed_on_error, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
 from oddarm.store.live_search import LiveSearch
 from oddarm.store.log import dumps
@@ -49,11 +50,8 @@ def create_study(
     check_names(create_study, options)
     search = Search(arms, strategy, **options)  # a bad option is refused before a file is made
     database = open_database(url, create=True)
-    try:
+    with closed_on_error(database):
         return create_in(database, name, search, expired_reward=expired_reward)
-    except BaseException:
-        database.close()
-        raise
 
 
 def open_study(url: str | Path, name: str, *, strategy: Strategy | None = None) -> Study:
@@ -65,20 +63,14 @@ def open_study(url: str | Path, name: str, *, strategy: Strategy | None = None) 
         strategy: Its strategy, if that is one of your own; those of oddarm are found by name.
     """
     database = open_database(url)
-    try:
+    with closed_on_error(database):
         return Study(database, name, strategy=strategy)
-    except BaseException:
-        database.close()
-        raise
 
 
 def list_studies(url: str | Path) -> list[StudyInfo]:
     """Return what is known of every study in a database, by name."""
-    database = open_database(url)
-    try:
+    with closing(open_database(url)) as database:
         return list_in(database)
-    finally:
-        database.close()
 
 
 def create_in(
@@ -112,7 +104,7 @@ def create_in(
             "name arms by strings, numbers or tuples of them."
         ) from error
     shown = [str(arm) for arm in search.names]
-    if not all(_storable(text) for text in shown):
+    if any(re.search(r"[\0\ud800-\udfff]", text) for text in shown):
         raise ParameterError(
             "an arm's name has a character that cannot be stored (NUL or half a surrogate pair): "
             "name arms by plain text."
@@ -143,10 +135,3 @@ def list_in(database: Database) -> list[StudyInfo]:
     with database.transaction() as connection:
         rows = connection.execute(f"SELECT {SHOWN} FROM oddarm_studies ORDER BY name").fetchall()
     return [study_info(row) for row in rows]
-
-
-def _storable(text: str) -> bool:
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False

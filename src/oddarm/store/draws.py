@@ -21,7 +21,7 @@ import itertools
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -119,13 +119,9 @@ class Draws:
             heapq.heappush(self._leases, (lease.due, next(self._numbers), draws))
 
     def overdue(self, most: int, now: float) -> list[Draw]:
-        """Return up to `most` draws whose lease has ended, the oldest first.
+        """Return up to `most` draws whose lease has ended by `now`, the oldest first.
 
         The caller leases them again, or counts something for them.
-
-        Args:
-            most: How many at most.
-            now: The time, on the steady clock.
         """
         while self._leases and self._leases[0][0] <= now:
             for draw in heapq.heappop(self._leases)[2]:
@@ -139,14 +135,10 @@ class Draws:
                 found.append(draw)
         return found
 
-    def find(self, pulls: Iterable[str]) -> tuple[list[Draw], list[str]]:
+    def find(self, pulls: Collection[str]) -> tuple[list[Draw], list[str]]:
         """Return the draws that are out, and the ids of the pulls that are not."""
-        ids = list(pulls)
-        found = list(map(self._out.get, ids))
-        if all(found):  # nearly always
-            return found, []  # type: ignore[return-value]
-        others = [pull for pull, draw in zip(ids, found, strict=True) if draw is None]
-        return [draw for draw in found if draw is not None], others
+        out = self._out
+        return [out[pull] for pull in pulls if pull in out], [p for p in pulls if p not in out]
 
     def named(self, pulls: Listed) -> list[Draw]:
         """Return the draws that the log lists; all must be out."""
@@ -168,17 +160,9 @@ class Draws:
         arms: list[int] = []
         counted: list[float] = []
         for draw, reward in zip(draws, rewards, strict=True):
-            line = self._lines.get(draw.arm)
-            if line is None:  # the arm failed
-                continue
-            if line[0] is not draw:
+            if draw.arm in self._lines:  # else the arm failed
                 draw.reward = reward
                 self.waiting += 1
-                continue
-            line.popleft()
-            arms.append(draw.arm)
-            counted.append(reward)
-            if self.waiting:
                 self._release(draw.arm, arms, counted)
         self._core.ledger.settle(arms)
         return arms, counted
@@ -210,13 +194,7 @@ class Draws:
         return rows
 
     def restore(self, rows: Any, wall: float, now: float) -> None:
-        """Take over what `to_rows` returned.
-
-        Args:
-            rows: The draws.
-            wall: The time, in seconds since 1970.
-            now: The time, on the steady clock.
-        """
+        """Take over what `to_rows` returned; `wall` and `now` are the times of the two clocks."""
         if type(rows) is not list:
             raise damaged("draws", rows, "a list of pulls")
         known: set[str] = set()

@@ -72,15 +72,7 @@ SHOWN = f"""{COLUMNS}, COALESCE((
 def study_info(row: Sequence[Any]) -> StudyInfo:
     """Return the info in a row of `SHOWN`."""
     name, created, strategy, arms, paused, revision, pulls, waiting, verdict, updated = row
+    status = status_of(verdict, bool(paused))
     return StudyInfo(
-        name=name,
-        status=status_of(verdict, bool(paused)),
-        verdict=verdict,
-        strategy=strategy,
-        arms=int(arms),
-        pulls=int(pulls),
-        waiting=int(waiting),
-        revision=int(revision),
-        created=float(created),
-        updated=float(updated),
+        name, status, verdict, strategy, arms, pulls, waiting, revision, created, updated
     )

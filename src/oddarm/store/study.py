@@ -29,6 +29,9 @@ from oddarm.strategies import Strategy
 
 __all__ = ["Study"]
 
+COLUMNS = ("seq", "at", "pull", "arm", "reward")
+"""What an export says of each reward."""
+
 
 class Study:
     """A named search in a database. Make one with `create_study` or `open_study`.
@@ -304,13 +307,8 @@ class Study:
                     one_key = isinstance(pulls, str)
                     each = [pulls] * len(rewards) if one_key else ids_of(tag, pulls)
                     for arm, pull, reward in zip(arms_of(logged), each, rewards, strict=True):
-                        yield {
-                            "seq": seq,
-                            "at": at,
-                            "pull": pull,
-                            "arm": names[arm],
-                            "reward": reward,
-                        }
+                        row = (seq, at, pull, names[arm], reward)
+                        yield dict(zip(COLUMNS, row, strict=True))
                 last = seq
             if len(rows) < page:
                 return
@@ -333,8 +331,7 @@ def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # no
     if format == "jsonl":
         yield from (json.dumps(tell) + "\n" for tell in tells)
         return
-    names = ("seq", "at", "pull", "arm", "reward")
-    for row in itertools.chain([names], (tell.values() for tell in tells)):
+    for row in itertools.chain([COLUMNS], (tell.values() for tell in tells)):
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(map(csv_cell, row))
         yield line.getvalue()

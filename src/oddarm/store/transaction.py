@@ -83,10 +83,7 @@ class StudyTransaction:
         out = self._still_out(rewards)
         if not out:
             return 0
-        whole = len(out) == len(rewards)  # nearly always
-        values = self._numbers(
-            list(rewards.values()) if whole else [rewards[draw.id] for draw in out]
-        )
+        values = self._numbers([rewards[draw.id] for draw in out])
         if len(values) != len(out):
             raise RewardError(f"{len(values)} rewards for {len(out)} pulls, must be one each.")
         self.advanced = True
@@ -227,7 +224,7 @@ class StudyTransaction:
         """Return rewards as numbers, or raise RewardError."""
         model = self._live.search.rewards
         plain = type(rewards) is list and NUMBERS.issuperset(map(type, rewards))
-        if plain and model.allow(rewards):  # nearly always
+        if plain and model.allow(rewards):  # nearly always, and half the time of a tell
             return list(map(float, rewards))
         values: list[float] = model.check(rewards).tolist()
         return values

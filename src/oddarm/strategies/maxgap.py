@@ -45,17 +45,13 @@ class MaxGap(Strategy):
     """
 
     name: ClassVar[str] = "maxgap"
+    promise: ClassVar[str] = "no other gap between neighbours is larger"
     values: ClassVar[int] = 1
 
     def predicate(self, found: int, side: str) -> str:
         """Say that arms lie beyond the largest gap."""
         del side
         return f"{'lies' if found == 1 else 'lie'} beyond the largest gap"
-
-    @property
-    def promise(self) -> str:
-        """The split is the promise."""
-        return "no other gap between neighbours is larger"
 
     def start(self, context: RunContext) -> MaxGapRun:
         """Return a new run."""
@@ -101,14 +97,10 @@ class MaxGapRun(RoundRun):
         over = self.verdict != "running"
         yield over or self.split is None, "a run that goes on has not found the split"
 
-    def possible(self) -> Floats:
-        """Return, for each arm, the most that its gap to either neighbour can be."""
-        low, high = self.intervals.low, self.intervals.high
-        return np.maximum(possible_gaps(low, high), possible_gaps(-high, -low))
-
     def next_round(self) -> list[int]:
-        """The arms that attain the largest values of the upper bound."""
-        bounds = self.possible()
+        """The arms that attain the largest values of the most that a gap beside them can be."""
+        low, high = self.intervals.low, self.intervals.high
+        bounds = np.maximum(possible_gaps(low, high), possible_gaps(-high, -low))
         least = np.unique(bounds)[-self.values :][0]
         return np.flatnonzero(bounds >= least).tolist()
 

@@ -14,14 +14,7 @@ from oddarm.bounds import Bound, RunningIntervals, interval_bound, radius_bound
 from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word
 from oddarm.strategies.base import Run, RunContext
 
-__all__ = ["RoundRun", "context_bound"]
-
-
-def context_bound(context: RunContext) -> Bound:
-    """Return the intervals of a search: as printed in the GOLD paper, or the tightest proved."""
-    if context.bound == "paper":
-        return radius_bound(context.rewards, context.n, context.problem.delta, "paper")
-    return interval_bound(context.rewards, context.n, context.problem.delta)
+__all__ = ["RoundRun"]
 
 
 class RoundRun(Run):
@@ -48,8 +41,12 @@ class RoundRun(Run):
         self.intervals = self.make_intervals()
 
     def make_intervals(self) -> RunningIntervals:
-        """Return the intervals to keep."""
-        return RunningIntervals(context_bound(self.context), self.tally)
+        """Return the intervals to keep: as printed in the GOLD paper, or the tightest proved."""
+        context = self.context
+        parameters = context.rewards, context.n, context.problem.delta
+        paper = context.bound == "paper"
+        bound = radius_bound(*parameters, "paper") if paper else interval_bound(*parameters)
+        return RunningIntervals(bound, self.tally)
 
     @abstractmethod
     def next_round(self) -> list[int]:
@@ -85,8 +82,7 @@ class RoundRun(Run):
             taken = self.queue if limit is None else self.queue[: limit - len(arms)]
             self.queue = self.queue[len(taken) :]
             arms += taken
-            for arm in taken:
-                self.asked[arm] += 1
+            np.add.at(self.asked, taken, 1)
         return arms
 
     def _refill(self, again: bool) -> None:
@@ -110,8 +106,7 @@ class RoundRun(Run):
 
     def _finish_if_exhausted(self) -> None:
         """Apply the rule to the exact means if every reward of every pool is told."""
-        pools = self.tally.pools
-        if pools is not None and (self.tally.counts == pools).all():
+        if self.tally.exhausted:
             self.finish(self.estimate())
 
     def exhausted(self, arm: int) -> bool:
@@ -156,22 +151,12 @@ class RoundRun(Run):
         self.verdict = "ranked" if self.answer else "none"
         self.queue = []
 
-    def by_score(self) -> Indices:
-        """Return all arms by descending score, never pulled ones last, ties as given."""
-        scores = self.scores()
-        return np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
-
     def order(self) -> Indices:
-        """Declared arms first, then the rest by score."""
-        order = self.by_score()
-        if not self.answer:
-            return order
+        """Declared arms first, then the rest by score, never pulled ones last, ties as given."""
+        scores = self.scores()
+        order = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")
         rest = order[~np.isin(order, self.answer)]
         return np.concatenate([np.array(self.answer, dtype=np.intp), rest])
-
-    @abstractmethod
-    def scores(self) -> Floats:
-        """Return how far each arm lies beyond the rule's threshold."""
 
     def fields(self) -> dict[str, Kind]:
         """Return the saved attributes and the kind of each."""

@@ -7,7 +7,7 @@ from scipy.stats import binom
 import oddarm
 import reference.pairs as literal
 from oddarm.kernels.blocks import Arms
-from oddarm.kernels.centred import centred_intervals
+from oddarm.kernels.intervals import centred_intervals
 from oddarm.kernels.pairs import certain_gap as certain_gap_of
 
 DELTA = 0.07

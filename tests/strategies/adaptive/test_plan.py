@@ -12,8 +12,8 @@ import reference.adaptive as literal
 import reference.plan as slow
 from oddarm.bounds import CentredBeta
 from oddarm.kernels.blocks import Arms, Rules, best_block, best_windows, find_gaps, find_rival
-from oddarm.kernels.centred import centred_intervals
 from oddarm.kernels.groups import judge_group, plan_group
+from oddarm.kernels.intervals import centred_intervals
 from oddarm.kernels.pairs import certain_gap
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.sources import RecordedSource

@@ -132,12 +132,9 @@ class DuckRows(ShuffledRows):
         columns = [row[0] for row in self._sql(f"DESCRIBE FROM {data}")]
         self._check_columns(columns)
         reward, number = self._reward(data, columns)
-        arms = ", ".join(
-            f"{identifier(column)} AS {key}"
-            for column, key in zip(self.pick.arm, self.pick.keys, strict=True)
-        )
         self._sql(
-            f"CREATE TEMP {self.stored} picked AS SELECT oddarm_row AS number, {arms}, "
+            f"CREATE TEMP {self.stored} picked AS "
+            f"SELECT oddarm_row AS number, {self.pick.named_arms}, "
             f"{reward if self._text else 'NULL'} AS raw, {number} AS reward "
             f"FROM (SELECT row_number() OVER () AS oddarm_row, * FROM {data}) "
             f"WHERE {self.pick.condition}"

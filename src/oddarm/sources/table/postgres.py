@@ -98,12 +98,8 @@ class PostgresRows(ShuffledRows):
     def _picked(self) -> tuple[str, str]:
         """Return as SQL the picked rows, and the condition for a usable row."""
         reward, number = self._reward()
-        arms = ", ".join(
-            f"{identifier(column)} AS {key}"
-            for column, key in zip(self.pick.arm, self.pick.keys, strict=True)
-        )
         picked = (
-            f"(SELECT {arms}, {reward} AS raw, {number} AS reward, data AS whole "
+            f"(SELECT {self.pick.named_arms}, {reward} AS raw, {number} AS reward, data AS whole "
             f"FROM {self._data} WHERE {self.pick.condition}) AS picked"
         )
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)

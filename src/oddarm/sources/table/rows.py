@@ -43,6 +43,12 @@ class Pick:
         return tuple(f"arm_{i}" for i in range(len(self.arm)))
 
     @property
+    def named_arms(self) -> str:
+        """The columns of the arm as SQL, with those names."""
+        pairs = zip(self.arm, self.keys, strict=True)
+        return ", ".join(f"{identifier(column)} AS {key}" for column, key in pairs)
+
+    @property
     def condition(self) -> str:
         """The SQL condition on the rows; TRUE if all are wanted."""
         return f"({self.where}\n)" if self.where else "TRUE"  # a comment may end the condition

@@ -24,7 +24,7 @@ from oddarm.errors import (
     UnknownStudyError,
 )
 
-__all__ = ["Connection", "Database", "Rows", "open_database", "reading"]
+__all__ = ["Connection", "Database", "Rows", "closed_on_error", "open_database", "reading"]
 
 
 class Rows(Protocol):
@@ -98,17 +98,14 @@ class Database(ABC):
                 self.begin(connection, write)
             except self.silent:
                 connection.close()
-                self._close_idle()  # the others would be waited for as long
+                self.close()  # the others would be waited for as long
             except self.broken:
                 connection.close()
             else:
                 return connection
         connection = self.connect()
-        try:
+        with closed_on_error(connection):
             self.begin(connection, write)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _abandon(self, connection: Connection) -> None:
@@ -159,20 +156,23 @@ class Database(ABC):
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        self._close_idle()
-
-    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn whatever goes wrong while stored values are read into StoreDamagedError.
+def closed_on_error(opened: Connection | Database) -> Iterator[None]:
+    """Close what was opened if the block fails."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
-    Args:
-        what: What is being read, for the message.
-    """
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong while `what` is read into StoreDamagedError, which names it."""
     try:
         yield
     except (StateError, StoreError, UnknownStudyError):
@@ -209,9 +209,6 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
         if not path:
             raise ParameterError(f"storage {text!r} names no file: pass sqlite:///path or a path.")
         database = SQLiteDatabase(Path(path), create=create)
-    try:
+    with closed_on_error(database):
         migrate(database)
-    except BaseException:
-        database.close()
-        raise
     return database

@@ -93,16 +93,12 @@ class PostgresDatabase(Database):
         from oddarm.store.database.postgres_connection import LimitedConnection
 
         given = conninfo_to_dict(self._address.text)
-        limits = (
+        options = (
             f"-c statement_timeout={STATEMENT_SECONDS}s "
-            f"-c idle_in_transaction_session_timeout={IDLE_SECONDS}s"
+            f"-c idle_in_transaction_session_timeout={IDLE_SECONDS}s {given.get('options', '')} "
+            f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
         )
-        fixed = f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
-        wanted: dict[str, Any] = {
-            **LOST,
-            **given,
-            "options": f"{limits} {given.get('options', '')} {fixed}",
-        }
+        wanted: dict[str, Any] = {**LOST, **given, "options": options}
         connection = LimitedConnection.connect(**wanted, autocommit=True)
         connection.patience = SILENT_SECONDS
         return _PostgresConnection(connection)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oddarm.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
-from oddarm.store.database.base import Connection, Database
+from oddarm.store.database.base import Connection, Database, closed_on_error
 
 __all__ = ["SQLiteDatabase"]
 
@@ -59,11 +59,8 @@ class SQLiteDatabase(Database):
         self._anchor: sqlite3.Connection | None = None
         self._anchoring = threading.Lock()
         self._hold()
-        try:
+        with closed_on_error(self):
             self._idle.append(self.connect())
-        except BaseException:
-            self.close()
-            raise
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection; a file that has gone is not made again."""
@@ -75,12 +72,9 @@ class SQLiteDatabase(Database):
                 isolation_level=None,
                 check_same_thread=False,
             )
-            try:
+            with closed_on_error(connection):
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
-            except BaseException:
-                connection.close()
-                raise
         return connection
 
     def begin(self, connection: Connection, write: bool) -> None:
@@ -125,9 +119,7 @@ class SQLiteDatabase(Database):
                 raise self._busy() from error
             if code & 0xFF == sqlite3.SQLITE_FULL:
                 raise self.error(
-                    StoreFullError,
-                    "cannot grow, the disk is full",
-                    "free some space and try again",
+                    StoreFullError, "cannot grow, the disk is full", "free some space and try again"
                 ) from error
             unreadable = str(error).startswith(UNREADABLE)
             if unreadable or code & 0xFF in DAMAGED or code == SHORT_READ:
@@ -186,22 +178,18 @@ class SQLiteDatabase(Database):
             if self._anchor is not None:
                 return
             anchor = self.connect()
-            try:
-                with self.errors():
-                    anchor.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # opens the log
-                self._log: BinaryIO = Path(f"{self.path}-wal").open("rb", buffering=0)  # noqa: SIM115
+            with closed_on_error(anchor), self.errors():
+                anchor.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # opens the log
+                try:
+                    self._log: BinaryIO = Path(f"{self.path}-wal").open("rb", buffering=0)  # noqa: SIM115
+                except OSError as error:
+                    raise self.error(
+                        StoreError,
+                        "has no log (-wal)",
+                        "keep it on a disk of this machine, where SQLite can share memory",
+                        error.strerror,
+                    ) from error
                 self._opened = [_identity(found) for found in self._found()]
-            except OSError as error:
-                anchor.close()
-                raise self.error(
-                    StoreError,
-                    "has no log (-wal)",
-                    "keep it on a disk of this machine, where SQLite can share memory",
-                    error.strerror,
-                ) from error
-            except BaseException:
-                anchor.close()
-                raise
             self._anchor = anchor
 
     def _check_files(self) -> None:

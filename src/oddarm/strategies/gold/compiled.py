@@ -15,14 +15,14 @@ import numpy as np
 
 from oddarm.bounds import NormalMixture, PaperBounded
 from oddarm.kernels.native import Record, fields, function, layout
-from oddarm.strategies.gold.compiled_sweep import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
     from oddarm.strategies.gold import GoldRun
     from oddarm.strategies.gold.graph import NeighbourGraph
+    from oddarm.strategies.gold.sweep import SweepRun
 
-__all__ = ["advance", "fits"]
+__all__ = ["advance", "finish_sweep", "fits"]
 
 PER_PULL, AGRESTI, HOEFFDING = 0, 1, 2
 """Kinds of radii; as `struct gold` of oddarm.h."""
@@ -56,6 +56,7 @@ class _Gold(Record):
 
 
 _advance = function("gold_advance", "record", "flag")
+_pull = function("sweep_pull", "wholes whole wholes floats floats words words")
 
 
 def fits(run: GoldRun, arms: SimulatedArms) -> bool:
@@ -82,6 +83,20 @@ def advance(run: GoldRun, arms: SimulatedArms, stop_at: int) -> None:
         run.verdict = "ranked"
 
 
+def finish_sweep(run: SweepRun, arms: SimulatedArms, stop_at: int) -> None:
+    """Pull what is left of the sweep, or all of the next, up to `stop_at` pulls in all.
+
+    Only for runs that decide nothing before the end of a sweep.
+    """
+    tally = run.tally
+    rest = run.rest_of_sweep()[: stop_at - tally.pulls]
+    rewards = tally.counts, tally.totals, arms.means, arms.starts, arms.increments
+    _pull(rest, len(rest), *rewards)
+    tally.pulls += len(rest)
+    arms.drawn[rest] = tally.counts[rest]
+    run.position = (int(rest[-1]) + 1) % run.context.n
+
+
 def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: int) -> _Gold:
     """Return the arrays of a run and its arms, and working memory."""
     kind, r, level = AGRESTI, 0.0, 0.0
@@ -90,9 +105,7 @@ def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: i
     elif isinstance(run.radius, PaperBounded):
         kind = HOEFFDING
     n = run.context.n
-    pairs = n * (n - 1) // 2
-    # The system provides only the pages of this memory that are written to.
-    return _Gold(
+    gold = _Gold(
         n=n,
         edges=graph.edges,
         stage=run.stage,
@@ -116,17 +129,10 @@ def _record(run: GoldRun, graph: NeighbourGraph, arms: SimulatedArms, stop_at: i
         parts=math.pi**2 * n,
         path=np.empty((n, BLOCK + 1), dtype=np.uint8),
         share=np.ones(n),
-        least=np.empty(n, dtype=np.int32),
-        most=np.empty(n, dtype=np.int32),
-        close=np.empty(n, dtype=np.uint8),
-        order=np.empty(n, dtype=np.int64),
-        turn=np.empty(n, dtype=np.int64),
         hub=np.zeros(n, dtype=np.int64),
-        times=np.empty(pairs, dtype=np.int64),
-        ones=np.empty(pairs, dtype=np.int32),
-        others=np.empty(pairs, dtype=np.int32),
-        latest=np.empty(BLOCK * n + 1, dtype=np.int64),
-        before=np.empty(pairs, dtype=np.int64),
-        queue=np.empty(n, dtype=np.int64),
-        seen=np.empty(n, dtype=np.bool_),
     )
+    # The system provides only the pages of this memory that are written to.
+    gold.reserve(n, "least most close order turn queue seen")
+    gold.reserve(n * (n - 1) // 2, "times ones others before")
+    gold.reserve(BLOCK * n + 1, "latest")
+    return gold

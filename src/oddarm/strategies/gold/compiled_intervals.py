@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from oddarm._typing import Floats
 from oddarm.kernels.native import Record, fields, function, layout
-from oddarm.strategies.gold.compiled_sweep import finish_sweep
+from oddarm.strategies.gold.compiled import finish_sweep
 
 if TYPE_CHECKING:
     from oddarm.sources import SimulatedArms
@@ -119,11 +119,8 @@ def advance(run: GoldIntervalRun, arms: SimulatedArms, stop_at: int) -> None:
         sigma=run.context.rewards.sigma,
         r=run.radius.r,
         level=-2.0 * math.log(run.radius.alpha),
-        since=np.empty(n, dtype=np.int64),
-        until=np.empty(n, dtype=np.int64),
-        begin=np.empty(n),
-        end=np.empty(n),
     )
+    sweeps.reserve(n, "since until begin end")
     while run.verdict == "running" and tally.pulls < stop_at:
         rest = run.rest_of_sweep()
         in_play = n - int(np.count_nonzero(run.stage))

@@ -7,10 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm.strategies.base import RunContext
 from oddarm.strategies.robust.rule import RobustRun, RobustStrategy
 
 __all__ = ["ROAIElim"]
+
+
+class ROAIElimRun(RobustRun):
+    """Rounds of all arms that matter."""
+
+    def next_round(self) -> list[int]:
+        """Every arm that overlaps the threshold, the median or the MAD."""
+        ends = self.ends()
+        matter = (
+            self.overlapping(*ends.theta) | self.overlapping(*ends.median) | self.overlap_mad(ends)
+        )
+        return np.flatnonzero(matter).tolist()
 
 
 @dataclass(frozen=True)
@@ -39,18 +50,4 @@ class ROAIElim(RobustStrategy):
     """
 
     name: ClassVar[str] = "roai-elim"
-
-    def start(self, context: RunContext) -> ROAIElimRun:
-        """Return a new run."""
-        self.check(context)
-        return ROAIElimRun(context, self.k)
-
-
-class ROAIElimRun(RobustRun):
-    """Rounds of all arms that matter."""
-
-    def next_round(self) -> list[int]:
-        """Every arm that overlaps the threshold, the median or the MAD."""
-        ends = self.ends()
-        matter = self.overlap_threshold(ends) | self.overlap_median(ends) | self.overlap_mad(ends)
-        return np.flatnonzero(matter).tolist()
+    run: ClassVar = ROAIElimRun

@@ -8,10 +8,40 @@ from typing import ClassVar
 import numpy as np
 
 from oddarm._typing import Flags, Floats
-from oddarm.strategies.base import RunContext
-from oddarm.strategies.robust.rule import RobustRun, RobustStrategy, robust_threshold
+from oddarm.strategies.robust.rule import RobustRun, RobustStrategy
 
 __all__ = ["ROAILUCB"]
+
+
+class ROAILUCBRun(RobustRun):
+    """Rounds of one or two arms."""
+
+    def next_round(self) -> list[int]:
+        """The arms on whose intervals the answer depends."""
+        ends = self.ends()
+        counts = self.tally.counts
+        low, high, widths = self.intervals.low, self.intervals.high, self.intervals.widths
+        undecided = self.overlapping(*ends.theta)
+        above = self.tally.means > self.threshold
+        median, mad = self.overlapping(*ends.median), self.overlap_mad(ends)
+        # A pull narrows an interval by about width/(2m); the threshold's depends on many arms.
+        gain = (ends.theta[1] - ends.theta[0]) / counts[median | mad].sum()
+        critical = [
+            _first_largest(-low, undecided & above),
+            _first_largest(high, undecided & ~above),
+        ]
+        chosen = {i for i in critical if i is not None and widths[i] / counts[i] >= gain}
+        if not chosen:
+            widest = [_first_largest(widths, median), _first_largest(widths, mad)]
+            chosen = {i for i in widest if i is not None}
+        return sorted(chosen)
+
+
+def _first_largest(values: Floats, among: Flags) -> int | None:
+    """Return the first arm with the largest value among some, if there are any."""
+    if not among.any():
+        return None
+    return int(np.argmax(np.where(among, values, -np.inf)))
 
 
 @dataclass(frozen=True)
@@ -42,39 +72,4 @@ class ROAILUCB(RobustStrategy):
     """
 
     name: ClassVar[str] = "roai-lucb"
-
-    def start(self, context: RunContext) -> ROAILUCBRun:
-        """Return a new run."""
-        self.check(context)
-        return ROAILUCBRun(context, self.k)
-
-
-class ROAILUCBRun(RobustRun):
-    """Rounds of one or two arms."""
-
-    def next_round(self) -> list[int]:
-        """The arms on whose intervals the answer depends."""
-        ends = self.ends()
-        counts = self.tally.counts
-        low, high, widths = self.intervals.low, self.intervals.high, self.intervals.widths
-        undecided = self.overlap_threshold(ends)
-        above = self.tally.means > robust_threshold(self.tally.means, self.k)
-        median, mad = self.overlap_median(ends), self.overlap_mad(ends)
-        # A pull narrows an interval by about width/(2m); the threshold's depends on many arms.
-        gain = (ends.theta[1] - ends.theta[0]) / counts[median | mad].sum()
-        critical = [
-            _first_largest(-low, undecided & above),
-            _first_largest(high, undecided & ~above),
-        ]
-        chosen = {i for i in critical if i is not None and widths[i] / counts[i] >= gain}
-        if not chosen:
-            widest = [_first_largest(widths, median), _first_largest(widths, mad)]
-            chosen = {i for i in widest if i is not None}
-        return sorted(chosen)
-
-
-def _first_largest(values: Floats, among: Flags) -> int | None:
-    """Return the first arm with the largest value among some, if there are any."""
-    if not among.any():
-        return None
-    return int(np.argmax(np.where(among, values, -np.inf)))
+    run: ClassVar = ROAILUCBRun

@@ -11,14 +11,14 @@ upper ends, each |yᵢ - median| between what the two intervals allow, and their
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from oddarm._checks import real_number
 from oddarm._typing import Flags, Floats
 from oddarm.rewards import LARGEST
-from oddarm.strategies.base import RunContext, Strategy
-from oddarm.strategies.rounds import RoundRun
+from oddarm.strategies.threshold import ThresholdRun, ThresholdStrategy
 
 __all__ = ["NORMAL", "RobustRun", "RobustStrategy", "robust_threshold"]
 
@@ -28,40 +28,23 @@ NORMAL = 1.4826
 
 def robust_threshold(means: Floats, k: float) -> float:
     """Return median + k·1.4826·MAD of the means."""
-    centre = _median(means)
-    return centre + k * NORMAL * _median(np.abs(means - centre))
-
-
-def _median(values: Floats) -> float:
-    """Return the median of a few numbers, quicker than numpy's."""
-    ordered = np.sort(values)
-    n = len(ordered)
-    return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
+    centre = float(np.median(means))
+    return centre + k * NORMAL * float(np.median(np.abs(means - centre)))
 
 
 @dataclass(frozen=True)
-class RobustStrategy(Strategy):
+class RobustStrategy(ThresholdStrategy):
     """Parameters of a strategy of the robust rule.
 
     Args:
         k: How many robust deviations above the median the threshold lies.
     """
 
-    k: float = 2.0
+    words: ClassVar[str] = "median + {:g} robust deviations"
 
     def __post_init__(self) -> None:
         rule = f"a finite number > 0, at most {LARGEST:g}"
         object.__setattr__(self, "k", real_number("k", self.k, rule, lambda k: 0 < k <= LARGEST))
-
-    def predicate(self, found: int, side: str) -> str:
-        """Say that arms lie above the threshold."""
-        del side
-        return f"{'lies' if found == 1 else 'lie'} above median + {self.k:g} robust deviations"
-
-    @property
-    def promise(self) -> str:
-        """The set is the promise."""
-        return "no other arm does"
 
 
 @dataclass(frozen=True)
@@ -75,34 +58,25 @@ class _Ends:
     theta: tuple[float, float]
 
 
-class RobustRun(RoundRun):
+class RobustRun(ThresholdRun):
     """A run that knows which arms matter for the median, for the MAD and for the answer."""
 
-    def __init__(self, context: RunContext, k: float) -> None:
-        self.k = k
-        super().__init__(context)
+    @property
+    def threshold(self) -> float:
+        """The threshold of the sample means."""
+        return robust_threshold(self.tally.means, self.k)
 
     def ends(self) -> _Ends:
         """Return what the arms' intervals say of the threshold."""
         low, high = self.intervals.low, self.intervals.high
-        median = _median(low), _median(high)
+        median = float(np.median(low)), float(np.median(high))
         near = np.maximum(np.maximum(low - median[1], median[0] - high), 0.0)
         far = np.maximum(high - median[0], median[1] - low)
-        mad = _median(near), _median(far)
+        mad = float(np.median(near)), float(np.median(far))
         scale = self.k * NORMAL
         return _Ends(
             median, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
         )
-
-    def overlap_threshold(self, ends: _Ends) -> Flags:
-        """Return which arms may lie on either side of the threshold."""
-        low, high = self.intervals.low, self.intervals.high
-        return np.asarray((low <= ends.theta[1]) & (high >= ends.theta[0]))
-
-    def overlap_median(self, ends: _Ends) -> Flags:
-        """Return which arms may be the median."""
-        low, high = self.intervals.low, self.intervals.high
-        return np.asarray((low <= ends.median[1]) & (high >= ends.median[0]))
 
     def overlap_mad(self, ends: _Ends) -> Flags:
         """Return which arms' distance from the median may be the MAD."""
@@ -112,20 +86,5 @@ class RobustRun(RoundRun):
         """Stop when no arm may lie on either side of the threshold."""
         del arm
         ends = self.ends()
-        if not self.overlap_threshold(ends).any():
-            above = np.flatnonzero(self.intervals.low > ends.theta[1])
-            means = self.tally.means[above]
-            self.finish(above[np.argsort(-means, kind="stable")].tolist())
-
-    def estimate(self) -> list[int]:
-        """Return the arms with a sample mean above the estimated threshold, the furthest first."""
-        means = self.tally.means
-        order = np.argsort(-means, kind="stable")
-        return [int(i) for i in order if means[i] > robust_threshold(means, self.k)]
-
-    def scores(self) -> Floats:
-        """Return how far each sample mean lies above the estimated threshold."""
-        if not self.ready:
-            return np.full(self.context.n, np.nan)
-        means = self.tally.means
-        return np.asarray(means - robust_threshold(means, self.k))
+        if not self.overlapping(*ends.theta).any():
+            self.finish(self.ranked(self.intervals.low > ends.theta[1]))

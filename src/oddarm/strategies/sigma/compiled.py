@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from oddarm.bounds import BetaMixture
-from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, SigmaProved, l_of_k
+from oddarm.bounds.sigma import SigmaBernoulli, SigmaBounded, l_of_k
 from oddarm.kernels.native import Record, fields, function, layout
 from oddarm.strategies.sigma.wrr import WRRRun
 
@@ -48,28 +48,23 @@ _advance = function("sigma_advance", "record")
 
 def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: at the end of a visit or a sweep."""
-    rule = run.rule
-    known = isinstance(rule, SigmaBounded | SigmaBernoulli) or (
-        isinstance(rule, SigmaProved) and isinstance(rule.arms, BetaMixture)
-    )
+    known = isinstance(run.bound, SigmaBounded | SigmaBernoulli | BetaMixture)
     counts = run.tally.counts
-    waiting = bool((run.asked != counts).any())
-    return (
-        known and run.ready and not waiting and not run.queue and bool((arms.drawn == counts).all())
-    )
+    waiting = bool((run.asked != counts).any()) or bool(run.queue)
+    return known and run.ready and not waiting and bool((arms.drawn == counts).all())
 
 
 def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
     """Pull until the run is over or `stop_at` pulls have been made in all."""
-    tally, rule, delta = run.tally, run.rule, run.context.problem.delta
+    tally, bound, delta = run.tally, run.bound, run.context.problem.delta
     n = run.context.n
     kind, level, span = PROVED, 0.0, 1.0
-    if isinstance(rule, SigmaBounded):
-        kind, span = HOEFFDING, rule.high - rule.low
-    elif isinstance(rule, SigmaBernoulli):
+    if isinstance(bound, SigmaBounded):
+        kind, span = HOEFFDING, bound.high - bound.low
+    elif isinstance(bound, SigmaBernoulli):
         kind = AGRESTI
-    elif isinstance(rule.arms, BetaMixture):
-        level = -math.log(rule.arms.alpha)
+    elif isinstance(bound, BetaMixture):
+        level = -math.log(bound.alpha)
     visits = run if isinstance(run, WRRRun) else None
     state = _Visits(
         n=n,
@@ -93,14 +88,14 @@ def advance(run: SigmaRun, arms: SimulatedArms, stop_at: int) -> None:
         means=arms.means,
         starts=arms.starts,
         increments=arms.increments,
-        **{name: np.empty(n) for name in ("y", "m", "p", "part", "radius")},
     )
+    state.reserve(n, "y m p part radius")
     _advance(byref(state))
     tally.pulls = state.pulls
     run.asked[:] = tally.counts
     arms.drawn[:] = tally.counts
     if kind != PROVED:
-        run.intervals.low, run.intervals.high = rule.interval(tally)
+        run.intervals.low, run.intervals.high = bound.interval(tally)
     if visits:
         visits.position = state.position
     elif not state.over:

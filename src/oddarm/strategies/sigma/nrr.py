@@ -13,6 +13,43 @@ from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 __all__ = ["NRR"]
 
 
+class NRRRun(SigmaRun):
+    """Cyclic pulls, and how long the estimate has been the same.
+
+    Attributes:
+        latest: The arms above the estimated threshold, ascending.
+        unchanged: For how many pulls it has been the same.
+    """
+
+    proved: ClassVar[bool] = False
+    reason: ClassVar[str] = "the rule stops when its estimate has not changed for 1/delta pulls"
+
+    def __init__(self, context: RunContext, k: float) -> None:
+        super().__init__(context, k)
+        self.latest: list[int] | None = None
+        self.unchanged = 0
+
+    def fields(self) -> dict[str, Kind]:
+        """Return the saved attributes and the kind of each."""
+        latest = OrNone(Arms(self.context.n))
+        return {**super().fields(), "latest": latest, "unchanged": Whole()}
+
+    def update_many(self, arms: Indices) -> None:
+        """Decide after each arm, since the number of pulls decides."""
+        Run.update_many(self, arms)
+
+    def decide(self, arm: int) -> None:
+        """Stop when the estimate has been the same for 1/δ pulls."""
+        del arm
+        now = sorted(self.estimate())
+        if now == self.latest:
+            self.unchanged += 1
+        else:
+            self.latest, self.unchanged = now, 0
+        if self.unchanged >= 1 / self.context.problem.delta:
+            self.finish(self.estimate())
+
+
 @dataclass(frozen=True)
 class NRR(SigmaStrategy):
     """Pull all arms in turn until the estimated set has not changed for 1/δ pulls.
@@ -32,61 +69,5 @@ class NRR(SigmaStrategy):
     """
 
     name: ClassVar[str] = "nrr"
-
-    @property
-    def promise(self) -> str:
-        """No promise: only what the estimate did."""
-        return "the estimate has not changed for 1/delta pulls"
-
-    def start(self, context: RunContext) -> NRRRun:
-        """Return a new run."""
-        self.check(context)
-        return NRRRun(context, self.k)
-
-
-class NRRRun(SigmaRun):
-    """Cyclic pulls, and how long the estimate has been the same.
-
-    Attributes:
-        latest: The arms above the estimated threshold, ascending.
-        unchanged: For how many pulls it has been the same.
-    """
-
-    def __init__(self, context: RunContext, k: float) -> None:
-        super().__init__(context, k)
-        self.latest: list[int] | None = None
-        self.unchanged = 0
-
-    def fields(self) -> dict[str, Kind]:
-        """Return the saved attributes and the kind of each."""
-        latest = OrNone(Arms(self.context.n))
-        return {**super().fields(), "latest": latest, "unchanged": Whole()}
-
-    @property
-    def proved(self) -> bool:
-        """Nothing is proved of this rule."""
-        return False
-
-    @property
-    def reason(self) -> str:
-        """Why δ is not proved."""
-        return "the rule stops when its estimate has not changed for 1/delta pulls"
-
-    def next_round(self) -> list[int]:
-        """Every arm once."""
-        return list(range(self.context.n))
-
-    def update_many(self, arms: Indices) -> None:
-        """Decide after each arm, since the number of pulls decides."""
-        Run.update_many(self, arms)
-
-    def decide(self, arm: int) -> None:
-        """Stop when the estimate has been the same for 1/δ pulls."""
-        del arm
-        now = sorted(self.estimate())
-        if now == self.latest:
-            self.unchanged += 1
-        else:
-            self.latest, self.unchanged = now, 0
-        if self.unchanged >= 1 / self.context.problem.delta:
-            self.finish(self.estimate())
+    run: ClassVar = NRRRun
+    promise: ClassVar[str] = "the estimate has not changed for 1/delta pulls"

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from oddarm.strategies.base import RunContext
 from oddarm.strategies.sigma.rule import SigmaRun, SigmaStrategy
 
 __all__ = ["RR"]
+
+
+class RRRun(SigmaRun):
+    """Cyclic pulls."""
+
+    compiled: ClassVar[str | None] = "oddarm.strategies.sigma.compiled"
 
 
 @dataclass(frozen=True)
@@ -34,24 +39,4 @@ class RR(SigmaStrategy):
     """
 
     name: ClassVar[str] = "rr"
-
-    def start(self, context: RunContext) -> RRRun:
-        """Return a new run."""
-        self.check(context)
-        return RRRun(context, self.k)
-
-
-class RRRun(SigmaRun):
-    """Cyclic pulls."""
-
-    compiled: ClassVar[str | None] = "oddarm.strategies.sigma.compiled"
-
-    def next_round(self) -> list[int]:
-        """Every arm once."""
-        return list(range(self.context.n))
-
-    def decide(self, arm: int) -> None:
-        """Stop when no arm is active."""
-        del arm
-        if not self.active().any():
-            self.finish(self.decided())
+    run: ClassVar = RRRun

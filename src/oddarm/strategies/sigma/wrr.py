@@ -28,37 +28,6 @@ def weight(k: float, n: int, delta: float) -> float:
     return float(((n - 1) ** 2 / l_of_k(k, n, delta)) ** (1 / 3))
 
 
-@dataclass(frozen=True)
-class WRR(SigmaStrategy):
-    """Visit all arms in turn, and pull the active ones up to w times as often.
-
-    At each regular visit the quota of an arm grows by w and it is pulled once; while it is active
-    (its interval overlaps that of the threshold) and has been pulled less than its quota, it is
-    pulled again. Arms that are decided are pulled only for the sake of the threshold.
-
-    Promises: as RR. Finds: high outliers only, as RR:
-
-    >>> import oddarm
-    >>> between = [0.02, 0.03, 0.04, 0.50, 0.96, 0.97, 0.98]
-    >>> oddarm.simulate(between, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
-    []
-
-    Cost: O(n) per pull, and fewer pulls than RR.
-
-    Example:
-        >>> high = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
-        >>> oddarm.simulate(high, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
-        [7]
-    """
-
-    name: ClassVar[str] = "wrr"
-
-    def start(self, context: RunContext) -> WRRRun:
-        """Return a new run."""
-        self.check(context)
-        return WRRRun(context, self.k)
-
-
 class WRRRun(SigmaRun):
     """Visits with quotas.
 
@@ -111,3 +80,30 @@ class WRRRun(SigmaRun):
         self.overlap = self.active()
         if not self.overlap.any():
             self.finish(self.decided())
+
+
+@dataclass(frozen=True)
+class WRR(SigmaStrategy):
+    """Visit all arms in turn, and pull the active ones up to w times as often.
+
+    At each regular visit the quota of an arm grows by w and it is pulled once; while it is active
+    (its interval overlaps that of the threshold) and has been pulled less than its quota, it is
+    pulled again. Arms that are decided are pulled only for the sake of the threshold.
+
+    Promises: as RR. Finds: high outliers only, as RR:
+
+    >>> import oddarm
+    >>> between = [0.02, 0.03, 0.04, 0.50, 0.96, 0.97, 0.98]
+    >>> oddarm.simulate(between, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
+    []
+
+    Cost: O(n) per pull, and fewer pulls than RR.
+
+    Example:
+        >>> high = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
+        >>> oddarm.simulate(high, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
+        [7]
+    """
+
+    name: ClassVar[str] = "wrr"
+    run: ClassVar = WRRRun
