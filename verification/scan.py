@@ -43,6 +43,14 @@ def checks(tables: int = 400, runs: int = 2000, rows: int = 1_000_000) -> Iterat
                 wrong += verdict in ("confirmed", "scattered")
                 open_ += verdict == "rows"
             yield Check(f"80 equal workers, {name}", wrong, tables, delta, f"{open_} left open")
+    rng, wrong, found = np.random.default_rng(18), 0, 0
+    for _ in range(tables // 4):
+        rates = [0.9] * (WORKERS - 1) + [0.3]
+        log = {k: rng.random(rng.integers(1000, 3000)) < p for k, p in enumerate(rates)}
+        result = oddarm.scan(log, epsilon=2.5)
+        found += result.outliers == [WORKERS - 1]
+        wrong += result.verdict == "none" or result.outliers not in ([], [WORKERS - 1])
+    yield Check("one worker at 0.3, 1,000 rows or more", wrong, tables // 4, 0.05, f"{found} found")
     yield from coverage(runs)
     yield from times(rows)
 
