@@ -100,7 +100,7 @@ def test_strategies_for_the_absolute_rule():
     """By default, only strategies that can judge the absolute rule are planned for it."""
     rewards = oddarm.rewards.as_rewards("bernoulli")
     assert planned_strategies(rewards, absolute=True) == ["adaptive", "fixed"]
-    assert planned_strategies(rewards) == ["adaptive", "gold", "rr", "wrr"]
+    assert planned_strategies(rewards) == ["adaptive", "fixed", "gold", "rr", "wrr"]
 
 
 def test_without_strategies():

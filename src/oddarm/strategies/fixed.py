@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any, ClassVar, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from oddarm._checks import whole_number
 from oddarm._typing import Floats, Indices, Wholes
-from oddarm.bounds import one_look_bound
+from oddarm.bounds import Bound, one_look_bound
 from oddarm.errors import ParameterError
-from oddarm.state import MOST, Kind, Word, decode_fields, encode_fields, require
+from oddarm.state import MOST, Kind, mapping
 from oddarm.state import Wholes as WholeNumbers
-from oddarm.strategies.adaptive.certify import judge
-from oddarm.strategies.adaptive.run import AdaptiveRun
-from oddarm.strategies.base import RunContext, Strategy, Verdict
+from oddarm.strategies.adaptive import Adaptive
+from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext, Strategy, Verdict
 
 __all__ = ["Fixed", "FixedRun"]
 
@@ -88,20 +86,26 @@ class Fixed(Strategy):
         return goal if pools is None else np.minimum(goal, np.array(pools, dtype=np.int64))
 
 
-class FixedRun(AdaptiveRun):
+class FixedRun(Run):
     """Sweeps over the arms, then one look.
 
     Attributes:
         wanted: How often each arm is to be pulled before the look.
+        asked: How often each arm has been asked for, or told of.
+        judge: Decides at the look, as an adaptive run does.
     """
-
-    compiled: ClassVar[str | None] = None
 
     def __init__(self, context: RunContext, wanted: Wholes) -> None:
         super().__init__(context)
         self.wanted = wanted
-        self.pair_delta = 0.0
+        self.asked: Wholes = np.zeros(context.n, dtype=np.int64)
+        self.judge = Adaptive().start(context)
         self._bound = one_look_bound(context.rewards, context.n, context.problem.delta)
+
+    @property
+    def bound(self) -> Bound:
+        """The intervals of the look."""
+        return self._bound
 
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the next pulls of the sweeps; all arms once if there is no limit."""
@@ -166,47 +170,57 @@ class FixedRun(AdaptiveRun):
         Args:
             undecided: The verdict if the intervals leave the answer open.
         """
-        self.dirty[:] = self.tally.counts > 0
-        self._refresh()
-        self.decide()
-        if self.verdict != "running":
-            return
-        self.verdict = undecided
-        arms, rules = self._arms(), self._rules()
-        for stage in self.stages:
-            if not stage.judgement.verdict:
-                stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
+        self.judge.look(self._bound)
+        self.verdict = undecided if self.judge.verdict == "running" else self.judge.verdict
 
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the intervals of the look; before it, what the rewards allow at all."""
-        return self.low.copy(), self.high.copy()
+        return self.judge.low.copy(), self.judge.high.copy()
 
-    def evidence(self) -> float | None:
-        """Return None: one look gives no odds."""
-        return None
+    def order(self) -> Indices:
+        """Return all arms, the most outlying first."""
+        return self.judge.order()
 
-    def forecast(self) -> int | None:
-        """Return None: there is no second look."""
-        return None
+    def declared(self, order: Indices) -> list[int]:
+        """Return the arms declared at the look, in order."""
+        return self.judge.declared(order)
 
-    def own_fields(self) -> dict[str, Kind]:
-        """Return what is saved beyond the state of an adaptive run, and the kind of each."""
-        return {"wanted": WholeNumbers(self.context.n, 1, MOST), "final": Word(*get_args(Verdict))}
+    def guess(self, order: Indices) -> list[int]:
+        """Return the best guess at the outliers, in order."""
+        return self.judge.guess(order)
+
+    def scores(self) -> Floats:
+        """Return the pulls of the look for the arms declared; nan for others."""
+        return self.judge.scores()
+
+    def certificates(self, order: Indices) -> list[Certificate]:
+        """Return what is certain of each set of arms that may be a group."""
+        return self.judge.certificates(order)
+
+    def widest_gap(self) -> float | None:
+        """Return the widest that the gap around outliers can still be; None if unknown."""
+        return self.judge.widest_gap()
+
+    def fields(self) -> dict[str, Kind]:
+        """Return the saved attributes and the kind of each."""
+        n = self.context.n
+        return {
+            **super().fields(),
+            "wanted": WholeNumbers(n, 1, MOST),
+            "asked": WholeNumbers(n, 0, MOST),
+        }
+
+    def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        """Yield the rules between the verdict and what was decided at the look."""
+        decided = self.judge.verdict
+        yield decided in ("running", self.verdict), "the verdict is that of the look"
+        yield decided != "running" or self.verdict in UNDECIDED, "what is open is not decided"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state of the run, beyond the tally, as JSON values.
-
-        The verdict is saved as `final`, since an adaptive run has no verdict that leaves it open.
-        """
-        own = SimpleNamespace(wanted=self.wanted, final=self.verdict)
-        adaptive = {**super().to_dict(), "verdict": "running"}
-        return {**adaptive, **encode_fields(own, self.own_fields())}
+        """Return the state of the run, beyond the tally, as JSON values."""
+        return {**super().to_dict(), "judge": self.judge.to_dict()}
 
     def restore(self, values: Any) -> None:
         """Take over the state that `to_dict` returned."""
+        self.judge.restore(mapping(values, "run").get("judge"))
         super().restore(values)
-        own = SimpleNamespace()
-        decode_fields(own, self.own_fields(), values, "run")
-        require(self.verdict == "running", "the verdict of a fixed run is saved as final")
-        require(own.final != "confirmed" or self._confirmed() > 0, "confirmed arms are a group")
-        self.wanted, self.verdict = own.wanted, own.final
