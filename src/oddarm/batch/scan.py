@@ -33,7 +33,7 @@ def scan(
     query: str | None = None,
     rewards: str | Sequence[float] | Rewards | None = None,
     rows: Literal["sample", "all"] = "sample",
-    min_rows: int = 1,
+    min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
     **problem: Unpack[ProblemOptions],
@@ -56,7 +56,7 @@ def scan(
             the range of the rewards in the table.
         rows: "sample" if the rows are a sample of what the arms do, as those of a log are; "all" if
             they are all that there is. Then the means are known, and so is the answer.
-        min_rows: Arms with fewer rows are left out.
+        min_rows: The fewest rows of an arm; arms with fewer are left out and counted.
         bad_rows: As for `open_table`.
         encoding: As for `open_table`.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
@@ -72,7 +72,7 @@ def scan(
     check_names(scan, problem, ProblemOptions)
     if rows not in ("sample", "all"):
         raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
-    whole_number("min_rows", min_rows, 1)
+    least = 1 if min_rows is None else whole_number("min_rows", min_rows, 1)
     if isinstance(data, Mapping):
         if (arm, reward, where, table, query, encoding) != (None,) * 6:
             raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
@@ -85,10 +85,10 @@ def scan(
     supposed = []
     if sums.skipped:
         supposed.append(_left_out(sums.skipped, "bad row", ""))
-    few = sums.counts < min_rows
+    few = sums.counts < least
     if few.any():
         sums = sums.keep(~few)
-        supposed.append(_left_out(int(few.sum()), "arm", f" with fewer than {min_rows:,} rows"))
+        supposed.append(_left_out(int(few.sum()), "arm", f" with fewer than {least:,} rows"))
     model = _model(sums, rewards, rows)
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
         supposed.append(

@@ -44,7 +44,9 @@ def scan(
         Literal["sample", "all"],
         typer.Option(help="Whether the rows are a sample of what the arms do, or all there is."),
     ] = "sample",
-    min_rows: Annotated[int, typer.Option(min=1, help="Leave out arms with fewer rows.")] = 1,
+    min_rows: Annotated[
+        int | None, typer.Option(min=1, help="Leave out arms with fewer rows.")
+    ] = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
     noun: Annotated[
