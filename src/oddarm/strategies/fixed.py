@@ -120,6 +120,7 @@ class FixedRun(Run):
 
     def ask_indices(self, limit: int | None) -> Indices:
         """Return the same as an array."""
+        self._look_if_complete()
         if self.verdict != "running":
             return np.empty(0, dtype=np.intp)
         if (self.asked >= self.wanted).all():  # all are in flight, or were lost
