@@ -60,6 +60,17 @@ def test_what_is_open_ends_with_rows():
     assert result.verdict == "rows"
     assert result.outliers == []
     assert "leave it open" in result.summary
+    assert set(result.provenance["short"]) == set(HOSTS)
+
+
+def test_arms_with_too_few_rows_are_named():
+    """Where one arm is in the way, it is named as short of rows."""
+    arrays = {host: [0] * 1900 + [1] * 100 for host in HOSTS}
+    result = oddarm.scan({**arrays, "h03": [0] * 19 + [1], "h11": [1] * 2000})
+    assert result.verdict == "rows"
+    assert result.provenance["short"] == ["h03"]
+    decided = oddarm.scan({**arrays, "h11": [1] * 2000})
+    assert "short" not in decided.provenance
 
 
 def test_all_rows_are_decided_exactly():

@@ -42,7 +42,8 @@ def scan(
 
     The database adds up the rewards of each arm, so a million rows take milliseconds. All rows are
     looked at once, with intervals for one look, which are narrower than those of a search. What
-    they leave open has the verdict "rows": more rows are needed. Looking again whenever a few rows
+    they leave open has the verdict "rows": more rows are needed, most of all of the arms in
+    `result.provenance["short"]`. Looking again whenever a few rows
     have come is not one look: use a search for that.
 
     Args:
@@ -106,7 +107,9 @@ def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list
     _fill(search.tally, sums)
     assert isinstance(search.run, FixedRun)
     search.run.look("rows")
-    return search.result().with_nouns("arms", "rows")
+    result = search.result().with_nouns("arms", "rows")
+    short = [search.names[k] for k in search.run.short_arms().tolist()]
+    return replace(result, provenance={**result.provenance, "short": short}) if short else result
 
 
 def _fill(tally: Tally, sums: ArmSums) -> None:

@@ -174,6 +174,13 @@ class FixedRun(Run):
         self.judge.look(self._bound)
         self.verdict = undecided if self.judge.verdict == "running" else self.judge.verdict
 
+    def short_arms(self) -> Indices:
+        """Return the arms of which more rewards would most likely decide what is open."""
+        if self.verdict not in UNDECIDED:
+            return np.empty(0, dtype=np.intp)
+        self.judge.begin_round()
+        return np.flatnonzero(self.judge.round.quota)
+
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the intervals of the look; before it, what the rewards allow at all."""
         return self.judge.low.copy(), self.judge.high.copy()
