@@ -53,6 +53,12 @@ def test_states_of_0_1_load_identically(path):
                     search.tell(arm, reward)
         result = search.result()
         assert (search.pulls, search.verdict) == (saved["pulls"], saved["verdict"]), name
+        begun = "The search was begun by oddarm 0.1.0: it has no slack and no min_gap."
+        assert result.summary.count(begun) == 1
+        again = Search.from_dict(search.to_dict())
+        assert again.result().summary == result.summary
+        assert (again.until, again.problem) == (search.until, search.problem)
+        assert (search.problem.slack, search.problem.min_gap) == (0.0, None)
         # Sums of bounded rewards are now counted from the least one, which moves the last bit: the
         # two arms beside the median, which are equally far from it, may change places.
         sure = slice(-2) if "bounded" in name else slice(None)

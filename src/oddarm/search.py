@@ -24,22 +24,25 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
+from oddarm.ledger import Ledger
 from oddarm.options import DEFAULT_SLACK, BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
-from oddarm.state import OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
+from oddarm.state import EXACT, OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
 from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
-__all__ = ["FORMAT_VERSION", "Search"]
+__all__ = ["FORMAT_VERSION", "Search", "as_costs"]
 
 FORMAT = "oddarm.search"
 FORMAT_VERSION = 1
 LARGEST_COST = 1e15
 MOST_ARMS = 10**8
 """More arms do not fit the memory of one machine."""
+BEGUN_BEFORE = "The search was begun by oddarm {}: it has no slack and no min_gap."
+"""What a result says of a search that was begun by a version without them."""
 DEEPEST = 50
 """How deep tuples may be nested in the name of an arm."""
 
@@ -68,8 +71,8 @@ class Search:
             "budget", when the budget is spent on the best guess. Default "found" for a strategy
             that can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
-        costs: What a pull of each arm costs, by name or in the order of the arms; 1 by default.
-            Plans minimise the sum.
+        costs: What a pull of each arm costs, by name or in order; 1 by default. The adaptive
+            strategy plans the cheapest pulls; the others only count what they cost.
         max_cost: A budget; no pull is asked for that would cost more.
         seed: For strategies that choose at random.
 
@@ -77,7 +80,8 @@ class Search:
         fingerprint: What identifies the source of the rewards, if it is known: set by
             `find`, saved with the search, and compared by `resume`.
         supposes: What the stated δ supposes of the rewards beyond their model, in sentences that
-            every result repeats. Studies say here which pulls were drawn again or given up.
+            every result repeats. Studies say here which pulls were drawn again or given up, and
+            searches begun by version 0.1 that they have no slack and no `min_gap`.
 
     Example:
         >>> import oddarm
@@ -130,9 +134,9 @@ class Search:
             )
         self.bound: BoundKind = bound
         budget = _budget(max_pulls)
-        self.costs = _costs(costs, self.names)
-        self.max_cost = _max_cost(max_cost)
-        if self.until == "budget" and budget is None and self.max_cost is None:
+        self.costs = as_costs(costs, self.names)
+        most = _max_cost(max_cost)
+        if self.until == "budget" and budget is None and most is None:
             raise ParameterError("until == 'budget' without a budget: pass max_pulls or max_cost.")
         self.seed = whole_number("seed", seed, 0)
         self.fingerprint: dict[str, Any] | None = None
@@ -152,9 +156,10 @@ class Search:
             until=self.until,
             seed=self.seed,
             costs=self.costs,
-            max_pulls=budget,
+            max_pulls=_pulls_of_budget(budget, most, self.costs),
         )
-        self.core = SearchCore(self.strategy, context, budget)
+        ledger = Ledger(self.tally, budget, self.costs, most)
+        self.core = SearchCore(self.strategy, context, ledger)
 
     def _check_rule(self) -> None:
         """Raise ParameterError if the rule and `until` do not fit."""
@@ -182,6 +187,15 @@ class Search:
     @max_pulls.setter
     def max_pulls(self, budget: int | None) -> None:
         self.core.ledger.max_pulls = _budget(budget)
+
+    @property
+    def max_cost(self) -> float | None:
+        """The most that all pulls may cost, which may be changed at any time; None for no limit."""
+        return self.core.ledger.max_cost
+
+    @max_cost.setter
+    def max_cost(self, budget: float | None) -> None:
+        self.core.ledger.max_cost = _max_cost(budget)
 
     @property
     def pulls(self) -> int:
@@ -450,6 +464,7 @@ class Search:
     def _restored(cls, state: dict[str, Any], strategy: Strategy | None) -> Search:
         """Return a search that continues from `state`; each key is checked before it is used."""
         arms = _checked_arms(state)
+        n = len(arms) if isinstance(arms, list) else arms
         problem = Problem.from_dict(state.get("problem"))
         if strategy is None:
             spec = mapping(state.get("strategy"), "strategy")
@@ -469,14 +484,15 @@ class Search:
             bound=state.get("bound"),  # type: ignore[arg-type]
             until=state.get("until", "ranked"),
             max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
-            costs=OrNone(Reals(len(arms) if isinstance(arms, list) else arms)).decode(
-                state.get("costs"), "costs"
-            ),
+            costs=OrNone(Reals(n, plain=True)).decode(state.get("costs"), "costs"),
             max_cost=OrNone(Real()).decode(state.get("max_cost"), "max_cost"),
             seed=Whole(-math.inf, math.inf).decode(state.get("seed"), "seed"),
         )
         search.core.restore(state)
         search.supposes = Words().decode(state.get("supposes", []), "supposes")
+        if "slack" not in state["problem"]:
+            begun = Word().decode(state.get("oddarm"), "oddarm")
+            search.supposes.append(BEGUN_BEFORE.format(begun))
         fingerprint = state.get("fingerprint")
         search.fingerprint = None if fingerprint is None else mapping(fingerprint, "fingerprint")
         return search
@@ -562,8 +578,12 @@ def _until(until: Until | None, strategy: Strategy) -> Until:
     return until
 
 
-def _costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> Floats | None:
-    """Return what a pull of each arm costs, in the order of the arms; None if all cost 1."""
+def as_costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> Floats | None:
+    """Return what a pull of each arm costs, in the order of the arms; None if all cost 1.
+
+    Raises:
+        ParameterError: An arm has no cost, or a cost is not a finite number above 0.
+    """
     if costs is None:
         return None
     if isinstance(costs, Mapping):
@@ -584,11 +604,21 @@ def _costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) -> F
 def _max_cost(max_cost: float | None) -> float | None:
     if max_cost is None:
         return None
-    return real_number("max_cost", max_cost, "a finite number > 0", lambda x: x > 0)
+    return real_number("max_cost", max_cost, "a finite number > 0", lambda x: 0 < x < math.inf)
 
 
 def _budget(max_pulls: int | None) -> int | None:
     return None if max_pulls is None else whole_number("max_pulls", max_pulls, 1)
+
+
+def _pulls_of_budget(
+    max_pulls: int | None, max_cost: float | None, costs: Floats | None
+) -> int | None:
+    """Return how many pulls the budgets pay for if all arms are pulled alike; None for no limit."""
+    if max_cost is None:
+        return max_pulls
+    by_cost = int(min(max_cost / (1.0 if costs is None else float(costs.mean())), EXACT))
+    return by_cost if max_pulls is None else min(max_pulls, by_cost)
 
 
 def _names(arms: Any) -> Sequence[Any]:

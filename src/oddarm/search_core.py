@@ -12,7 +12,7 @@ from oddarm._checks import whole_number
 from oddarm._typing import Floats, Indices
 from oddarm.errors import ParameterError
 from oddarm.ledger import Ledger
-from oddarm.state import Arms, Kind, Word, damaged
+from oddarm.state import Arms, Kind, OrNone, Real, Word, damaged
 from oddarm.strategies import Run, RunContext, Strategy, Verdict
 from oddarm.tally import Tally
 
@@ -30,7 +30,7 @@ class SearchCore:
     Args:
         strategy: Makes the run.
         context: What the run may know, with all arms.
-        max_pulls: The budget; None for no limit.
+        ledger: Which pulls may be asked for.
 
     Attributes:
         tally: The rewards of all arms.
@@ -40,9 +40,9 @@ class SearchCore:
         run: The run of the strategy.
     """
 
-    def __init__(self, strategy: Strategy, context: RunContext, max_pulls: int | None) -> None:
+    def __init__(self, strategy: Strategy, context: RunContext, ledger: Ledger) -> None:
         self.tally: Tally = context.tally
-        self.ledger = Ledger(context.tally, max_pulls)
+        self.ledger = ledger
         self._strategy = strategy
         self._context = context
         self._start({})
@@ -73,13 +73,31 @@ class SearchCore:
         ledger = self.ledger
         if self.run.verdict != "running" or ledger.room == 0:
             return []
+        ledger.reconsider()
         while ledger.given_back:
             again = ledger.admit(ledger.take_back(at_most))
-            if again:  # else their pools were used up in another way
+            if again:  # else their pools were used up in another way, or they cost too much
                 return again
         unspent = ledger.unspent
         arms = ask(at_most if at_most is None or unspent is None else min(at_most, unspent))
-        return ledger.admit(arms if self.live is None else self.live[np.asarray(arms, np.intp)])
+        tried: set[int] = set()
+        while True:
+            if self.live is not None:
+                arms = self.live[np.asarray(arms, np.intp)]
+            allowed = ledger.admit(arms)
+            if len(allowed) or ledger.in_flight or not ledger.refused:
+                break
+            # All that the run wants costs too much. Its next round may have cheaper arms.
+            dear = set(map(int, arms)) & ledger.refused.keys()
+            if dear <= tried:
+                ledger.end()
+                break
+            tried |= dear
+            arms = ask(None)
+        if at_most is not None and len(allowed) > at_most:
+            ledger.give_back(list(map(int, allowed[at_most:])))
+            allowed = allowed[:at_most]
+        return allowed
 
     def tell(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm; those of an arm that failed are ignored."""
@@ -152,6 +170,8 @@ class SearchCore:
         return {
             "aside": _Failed(len(self.tally.counts)).encode(self.failed),
             "given_back": given_back if self.run.verdict == "running" else [],
+            "refused": list(self.ledger.refused.elements()),
+            "ended_at": self.ledger.ended_at,
             "tally": self.tally.to_dict(),
             "run": self.run.to_dict(),
         }
@@ -171,6 +191,9 @@ class SearchCore:
         self.run.restore(state.get("run"))
         given_back = state.get("given_back", [])
         self.give_back(Arms(n, distinct=False).decode(given_back, "given_back"))
+        refused = Arms(n, distinct=False).decode(state.get("refused", []), "refused")
+        self.ledger.refused.update(arm for arm in refused if arm not in failed)
+        self.ledger.ended_at = OrNone(Real()).decode(state.get("ended_at"), "ended_at")
 
     def _start(self, failed: dict[int, str]) -> None:
         """Start a run over all arms but those that failed."""

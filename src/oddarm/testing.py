@@ -165,6 +165,21 @@ def budget_stops_it(strategy: Strategy) -> None:
     assert search.ask() == []
 
 
+def max_cost_stops_it(strategy: Strategy) -> None:
+    """No pull is asked for that would cost more than is left; then the verdict is "budget"."""
+    prices = dict(zip(NAMES, [1.0, 4.0] * 5, strict=True))
+    for limit in (1, None):
+        search, arms = _search(strategy, costs=prices, max_cost=37.5), SimulatedArms(EASY)
+        while not search.done:
+            asked = search.ask(limit)
+            assert asked or search.done, f"ask({limit}) gave nothing though the search is not done"
+            for arm in asked:
+                search.tell(arm, arms.draw(NAMES.index(arm)))
+        assert search.result().cost <= 37.5, "the pulls cost more than max_cost"
+        assert search.verdict == "budget" or search.pulls > len(NAMES)
+        assert search.ask() == []
+
+
 def refuses_bad_parameters(strategy: Strategy) -> None:
     """Options that make no sense are refused with an OddarmError."""
     bad: list[dict[str, Any]] = [
@@ -207,6 +222,7 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy], None], ...] = (
     saved_and_loaded,
     refuses_damaged_states,
     budget_stops_it,
+    max_cost_stops_it,
     refuses_bad_parameters,
     a_bad_tell_changes_nothing,
 )

@@ -290,3 +290,22 @@ def test_a_fixed_sample_of_pools_ends_with_them():
     [cost] = oddarm.plan(means, ["fixed"], runs=3, rewards=rewards, max_outliers=1).costs
     assert cost.median <= 200
     assert cost.capped == 0
+
+
+def test_plans_of_arms_with_prices():
+    """A plan says what the pulls cost if arms have prices, by name or in order, and only then."""
+    means = {"a": 0.1, "b": 0.12, "c": 0.14, "d": 0.9}
+    prices = {"d": 8.0, "c": 4.0, "b": 2.0, "a": 1.0}
+    made = oddarm.plan(means, ["adaptive", "gold"], runs=3, max_outliers=1, costs=prices)
+    assert "likely cost" in str(made)
+    assert all(cost.low < cost.cost < 8 * cost.high for cost in made.costs)
+    in_order = oddarm.plan(means, ["gold"], runs=3, max_outliers=1, costs=[1, 2, 4, 8])
+    assert in_order.costs == made.costs[1:]
+    plain = oddarm.plan(means, ["gold"], runs=3, max_outliers=1)
+    assert "likely cost" not in str(plain)
+    assert plain.costs[0].cost == plain.costs[0].median
+    pools = oddarm.rewards.Bernoulli(pools=(50,) * 4)
+    finite = oddarm.plan(means, ["rr"], runs=2, max_outliers=1, costs=prices, rewards=pools)
+    assert 0 < finite.costs[0].cost <= 50 * 15
+    with pytest.raises(oddarm.errors.ParameterError, match="no cost for arm 'd'"):
+        oddarm.plan(means, max_outliers=1, costs={"a": 1, "b": 1, "c": 1})

@@ -204,6 +204,43 @@ def test_max_pulls_is_never_exceeded(limit, threads):
         assert sum(drawn) == limit
 
 
+@pytest.mark.parametrize("limit", [9.5, 40, 300])
+@pytest.mark.parametrize("strategy", ["adaptive", "rr"])
+def test_max_cost_is_never_exceeded(limit, strategy, threads):
+    """The budget counts what is in flight, and its end is an answer, however pulls are drawn."""
+    prices = dict(zip(NAMES, [1, 7, 1, 7, 1, 0.5, 1, 7, 1, 7], strict=True))
+    drawn = []
+
+    def pull(arm):
+        drawn.append(arm)
+        return rewards_of(arm, drawn.count(arm), 1)[0]
+
+    async def later(arm):
+        await asyncio.sleep(0)
+        return pull(arm)
+
+    options = {"costs": prices, "max_cost": limit, "strategy": strategy}
+    for function, how in (
+        (pull, {}),
+        (pull, {"batch": 9}),
+        (pull, {"executor": threads, "in_flight": 12}),
+        (later, {"in_flight": 5}),
+    ):
+        drawn.clear()
+        result = oddarm.find(function, NAMES, **options, **how)
+        assert sum(prices[arm] for arm in drawn) == result.cost <= limit
+        assert result.verdict == "budget"
+        assert result.pulls == len(drawn)
+    drawn.clear()
+    search = Search(NAMES, **options)
+    assert oddarm.resume(search, pull).cost <= limit
+    search.max_cost = limit + 60
+    result = oddarm.resume(search, pull)
+    assert limit < sum(prices[arm] for arm in drawn) == result.cost <= limit + 60
+    local = oddarm.find(SimulatedArms(dict(zip(NAMES, MEANS, strict=True))), **options)
+    assert local.cost <= limit
+
+
 @pytest.mark.parametrize("strategy", ["rr", "wrr", "roai-elim", "roai-lucb", "maxgap"])
 @pytest.mark.parametrize("how", ["serial", "batch", "threads"])
 def test_pools_are_drawn_to_the_end(strategy, how, threads):

@@ -50,6 +50,23 @@ def refused(answer, status, words):
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.parametrize("costs", [{"ams": 1, "fra": 1, "lhr": 1, "gru": 4}, [1, 1, 1, 4]])
+def test_costs_over_http(http, costs):
+    """A study with prices, by name or in order, hands out no more pulls than max_cost pays for."""
+    body = {"name": "demo", "arms": ARMS, "strategy": "rr", "max_outliers": 1}
+    answer = http.post("/studies", json={**body, "costs": costs, "max_cost": 9})
+    assert answer.status_code == 201, answer.text
+    first, second = ask(http, 4), ask(http, 4)
+    assert [pull["arm"] for pull in second] == ARMS[:2]
+    tell(http, [*first, *second])
+    assert http.post("/studies/demo/ask", json={}).json() == {"pulls": [], "status": "done"}
+    result = http.get("/studies/demo/result").json()
+    assert (result["cost"], result["verdict"]) == (9, "budget")
+    for wrong in ({"costs": [1, 1]}, {"costs": {"ams": 1}}, {"max_cost": 0}, {"costs": [0] * 4}):
+        answer = http.post("/studies", json={**body, "name": "wrong", **wrong})
+        assert answer.status_code in (400, 422), wrong
+
+
 def test_a_study_from_its_making_to_its_end(demo):
     """Asked and told over HTTP, a study ends with the outlier declared."""
     while True:

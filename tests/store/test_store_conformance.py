@@ -480,6 +480,44 @@ def test_a_budget_is_not_overspent(storage, clock):
         assert study.result().pulls == 12
 
 
+def test_max_cost_is_not_overspent(storage, clock):
+    """Pulls in flight count with their price; a study that can pay for no more is done."""
+    prices = [1.0] * 9 + [6.0]
+    with started(storage, clock, strategy="rr", costs=prices, max_cost=20) as study:
+        first = study.ask(10, lease_seconds=5)
+        assert len(first) == 10  # they cost 15
+        second = study.ask(10)
+        assert [pull.arm for pull in second] == NAMES[:5]
+        assert study.ask(10) == study.ask() == []
+        clock.now += 6
+        assert [pull.id for pull in study.ask()] == [pull.id for pull in first]
+        with Study(open_database(storage), "demo", clock=clock) as other:
+            assert other.ask(3) == []
+            assert (state(other)["costs"], state(other)["max_cost"]) == (prices, 20)
+        study.give_up([first[-1].id])
+        third = study.ask(3)
+        assert [pull.arm for pull in third] == [NAMES[9]]
+        study.tell_many({pull.id: 0 for pull in [*first[:-1], *second, *third]})
+        result = study.result()
+        assert (result.verdict, result.cost, study.done) == ("budget", 20, True)
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "rr"])
+def test_a_study_that_wants_only_what_it_cannot_pay_is_done(storage, strategy):
+    """Cheap arms do not keep it open, and every process sees that it is done."""
+    with started(storage, strategy=strategy, costs=[1.0] * 9 + [50.0], max_cost=55) as study:
+        while pulls := study.ask(1):
+            study.tell_many({pull.id: 1 for pull in pulls if pull.arm != NAMES[9]})
+            study.give_up([pull.id for pull in pulls if pull.arm == NAMES[9]])
+            if study.result().pulls == 7:
+                study.tell_arm(NAMES[0], 1, key="not asked for")
+        result = study.result()
+        assert result.cost == result.pulls <= 55
+        assert study.done
+        with open_study(storage, "demo") as other:
+            assert (other.result().verdict, other.ask()) == ("budget", [])
+
+
 def test_finite_pools_are_not_overdrawn(storage):
     """No more pulls of an arm are handed out, and no more rewards taken, than its pool has."""
     pools = oddarm.rewards.Bernoulli(pools=(3,) * 10)

@@ -185,6 +185,7 @@ def test_killed_and_torn(path):
 
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+BEGUN = "The search was begun by oddarm 0.1.0: it has no slack and no min_gap."
 
 
 def version_1(path):
@@ -246,7 +247,10 @@ def test_databases_of_this_version(tmp_path):
         with open_study(path, name) as study:
             now, then = state(study), left["state"]
             del now["run"], then["run"]  # whose last bits depend on the processor
-            assert now == then
+            assert now.pop("supposes") == [BEGUN, *then.pop("supposes")]
+            assert now["problem"].items() >= then.pop("problem").items()
+            assert now.items() >= then.items()
+            assert (now["problem"]["slack"], now["problem"]["min_gap"]) == (0.0, None)
             assert study.info().waiting == left["waiting"]
             assert [json.loads(line) for line in study.export()] == left["exported"]
             told = {tell["pull"] for tell in left["exported"]}
@@ -254,6 +258,24 @@ def test_databases_of_this_version(tmp_path):
             assert study.tell_many(dict.fromkeys(left["out"], 1)) == len(late)
             assert study.info().waiting == 0
             assert len(study.ask(1)) == 1
+
+
+@pytest.mark.parametrize("version", ["v3", "v4"])
+def test_studies_of_0_1_end(tmp_path, version):
+    """A study that 0.1 began goes on without slack to its end, and its result says so."""
+    path = tmp_path / "s.db"
+    shutil.copy(FIXTURES / f"studies-{version}.db", path)
+    for info in list_studies(path):
+        with open_study(path, info.name) as study:
+            while not study.done:
+                pulls = study.ask(200, lease_seconds=1e6)
+                study.tell_many({pull.id: int(pull.arm == "arm-5") for pull in pulls})
+            result = study.result()
+            assert result.verdict in ("ranked", "none")
+            assert BEGUN in result.summary
+            assert result.problem.slack == 0.0
+        with open_study(path, info.name) as study:
+            assert study.result().summary == result.summary
 
 
 def version(path):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
+from itertools import compress
 from operator import attrgetter
 from typing import Any, Unpack
 
@@ -27,7 +28,7 @@ from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
 from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner.api import find
-from oddarm.search import MOST_ARMS, Search
+from oddarm.search import MOST_ARMS, Search, as_costs
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import Fixed, as_strategy
 from oddarm.strategies.base import UNDECIDED
@@ -55,6 +56,7 @@ COLUMNS = (
     Column("strategy", left=True),
     Column("until", left=True, dropped=1),
     Column("likely pulls"),
+    Column("likely cost", dropped=5),
     Column("90 % of runs", dropped=4),
     Column("ended", dropped=2),
     Column("right", dropped=3),
@@ -107,6 +109,7 @@ class StrategyCost:
         runs: How many runs there were.
         capped: How many of them reached the cap; of a fixed sample, how many were left open.
         cap: The most pulls of a run.
+        cost: What the pulls of a run cost, as a median; the pulls if no costs were given.
         right: How many gave a right answer: what they confirmed or denied is true within the
             slack, and every outlier group ranks first. None if there is no group, and no run said
             so.
@@ -124,6 +127,7 @@ class StrategyCost:
     cap: int
     right: int | None
     replaced: bool = False
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,7 @@ class Plan:
         costs: For each strategy, what it needed.
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
         finite: Whether the runs drew from finite pools, each reward once.
+        priced: Whether arms have costs of their own.
     """
 
     means: dict[Any, float]
@@ -145,6 +150,7 @@ class Plan:
     costs: tuple[StrategyCost, ...]
     full_scan: int | None
     finite: bool = False
+    priced: bool = False
 
     @property
     def summary(self) -> str:
@@ -168,7 +174,9 @@ class Plan:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
-        return text_table(COLUMNS, [_cells(cost) for cost in self.costs], width)
+        shown = [column.head != "likely cost" or self.priced for column in COLUMNS]
+        rows = [tuple(compress(_cells(cost), shown)) for cost in self.costs]
+        return text_table(tuple(compress(COLUMNS, shown)), rows, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -199,6 +207,7 @@ def plan(
     progress: Callable[[Search], object] | None = None,
     finished: Callable[[Result], object] | None = None,
     bound: BoundKind = "anytime",
+    costs: Mapping[Any, float] | Sequence[float] | None = None,
     **problem: Unpack[ProblemOptions],
 ) -> Plan:
     """Simulate searches on assumed means and return what they cost.
@@ -225,6 +234,7 @@ def plan(
         progress: Called with the search now and then, in the runs of this process.
         finished: Called with the result of each run, when it is over.
         bound: As for `Search`.
+        costs: As for `Search`; the plan then says what the pulls cost.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
     Example:
@@ -253,7 +263,8 @@ def plan(
     truth_of = cache(partial(Truth.of, dict(known)))
     known = {arm: float(mean) for arm, mean in known.items()}
     arms, values = list(known), list(known.values())
-    costs, problems = [], []
+    prices = as_costs(costs, arms)
+    needed, problems = [], []
     if strategies is None:
         strategies = planned_strategies(model, _absolute(problem))
     if not strategies:
@@ -268,7 +279,7 @@ def plan(
             "bound": bound,
             "until": wanted,
             "max_pulls": cap,
-            "costs": None,
+            "costs": None if prices is None else prices.tolist(),
             "max_cost": None,
             "seed": seed,
         }
@@ -282,7 +293,7 @@ def plan(
                     finished(result)
             problems.append(results[0].problem)
             right = _right(results, truth_of(problems[-1]), wanted, arms)
-            costs.append(replace(cost, right=right))
+            needed.append(replace(cost, right=right))
             continue
         compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled or pools else SLOW_CAP)
@@ -299,7 +310,7 @@ def plan(
         problems.append(results[0].problem)
         pulls = [result.pulls for result in results]
         low, median, high = (int(q) for q in np.quantile(pulls, [0.05, 0.5, 0.95], method="higher"))
-        costs.append(
+        needed.append(
             StrategyCost(
                 strategy=name,
                 until=wanted,
@@ -311,10 +322,12 @@ def plan(
                 cap=most,
                 right=_right(results, truth_of(problems[-1]), wanted, arms),
                 replaced=replaced,
+                cost=float(np.median([result.cost for result in results])),
             )
         )
     asked = max(problems, key=attrgetter("slack"))
-    return Plan(known, asked, truth_of(asked).groups, tuple(costs), full_scan, bool(pools))
+    groups, priced = truth_of(asked).groups, prices is not None
+    return Plan(known, asked, groups, tuple(needed), full_scan, bool(pools), priced)
 
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
@@ -435,7 +448,7 @@ def _fixed_cost(
     pulls = results[0].pulls if enough else cap
     cost = StrategyCost(
         strategy=Fixed.name, until=until, low=pulls, median=pulls, high=pulls, runs=runs,
-        capped=open_, cap=cap, right=None,
+        capped=open_, cap=cap, right=None, cost=results[0].cost,
     )  # fmt: skip
     return results, cost
 
@@ -461,6 +474,7 @@ def _cells(cost: StrategyCost) -> tuple[str, ...]:
         cost.strategy + " *" * cost.replaced,
         cost.until,
         _pulls(cost.median, cost),
+        "> " * (cost.median >= cost.cap) + f"{cost.cost:,.6g}",
         "-" if cost.low >= cost.cap else f"{cost.low:,} to {_pulls(cost.high, cost)}",
         f"{cost.runs - cost.capped} of {cost.runs}",
         "-" if cost.right is None else f"{cost.right} of {cost.runs}",

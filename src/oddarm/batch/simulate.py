@@ -116,22 +116,20 @@ def _drive(
     search: Search, arms: SimulatedArms, progress: Callable[[Search], object] | None
 ) -> None:
     """Pull the asked arms one by one, in compiled code where it can take over."""
-    run, tally = search.run, search.tally
+    run, tally, core = search.run, search.tally, search.core
     told = 0
     while not search.done:
         if arms.zero_one and run.compiled is not None:
             compiled = import_module(run.compiled)
-            if compiled.fits(run, arms):
-                stop = tally.pulls + max(CHUNK, 10 * search.n)
-                if search.max_pulls is not None:
-                    stop = min(stop, search.max_pulls)
+            sure = core.ledger.sure
+            if sure and compiled.fits(run, arms):
+                stop = tally.pulls + min(max(CHUNK, 10 * search.n), sure)
                 compiled.advance(run, arms, stop)
                 if progress is not None:
                     progress(search)
                 continue
-        for arm in run.ask(1):
-            tally.add(arm, arms.draw(arm))
-            run.update(arm)
+        for arm in core.ask(1):
+            core.tell(arm, arms.draw(arm))
         told += 1
         if progress is not None and told % 1000 == 0:
             progress(search)

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from oddarm._checks import error_probability, whole_number
-from oddarm.bounds.base import Bound, RadiusBound
+from oddarm.bounds.base import Bound, RadiusBound, at_level
 from oddarm.bounds.bernstein import Bernstein
 from oddarm.bounds.beta_mixture import BetaMixture
 from oddarm.bounds.centred_beta import CentredBeta
@@ -51,6 +51,7 @@ __all__ = [
     "RadiusBound",
     "RunningIntervals",
     "SubGaussianSample",
+    "at_level",
     "interval_bound",
     "one_look_bound",
     "radius_bound",

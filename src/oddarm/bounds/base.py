@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Protocol
 
 from oddarm._checks import error_probability, real_number, whole_number
@@ -11,7 +12,7 @@ from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST
 from oddarm.tally import Tally
 
-__all__ = ["Bound", "RadiusBound", "check_parameters"]
+__all__ = ["Bound", "RadiusBound", "at_level", "check_parameters"]
 
 
 def check_parameters(bound: object) -> None:
@@ -36,6 +37,19 @@ def check_parameters(bound: object) -> None:
     low, high = getattr(bound, "low", 0.0), getattr(bound, "high", 1.0)
     if not low < high:
         raise ParameterError(f"low == {low!r} and high == {high!r}, must be low < high.")
+
+
+def at_level(bound: Bound, alpha: float) -> Bound:
+    """Return the same bets at another error probability.
+
+    Their capital does not depend on the level, so the level at which a claim becomes certain is an
+    e-value. docs/guarantees.md, "Evidence".
+    """
+    known = vars(bound)
+    changes = {"alpha": alpha}
+    if "tuned_for" in known:
+        changes["tuned_for"] = known["tuned_for"] or known["alpha"]
+    return replace(bound, **changes)  # type: ignore[type-var]
 
 
 class Bound(Protocol):

@@ -40,11 +40,13 @@ class Bernstein(Bound):
         alpha: Error probability of one arm, over all times.
         low: Least reward.
         high: Greatest reward.
+        tuned_for: The error probability for which the interval is tightest; `alpha` by default.
     """
 
     alpha: float
     low: float = 0.0
     high: float = 1.0
+    tuned_for: float | None = None
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for a betting mixture, at delta/n for each arm"
 
@@ -58,7 +60,7 @@ class Bernstein(Bound):
         seen = tally.counts > 0
         m = np.where(seen, tally.counts, 1).astype(np.float64)
         scatter = tally.scatter / span**2
-        rho = mixing_precision(self.alpha)
+        rho = mixing_precision(self.tuned_for or self.alpha)
         limit = math.log(2 / self.alpha)
 
         mean = np.where(seen, tally.totals / m, self.low)
@@ -87,7 +89,7 @@ class Bernstein(Bound):
             return self.low, self.high
         span = self.high - self.low
         mean, scatter = float(tally.totals[arm]) / m, float(tally.scatter[arm]) / span**2
-        rho, limit = mixing_precision(self.alpha), math.log(2 / self.alpha)
+        rho, limit = mixing_precision(self.tuned_for or self.alpha), math.log(2 / self.alpha)
         down = _distance(m, scatter, (mean - self.low) / span, rho, limit) * span
         up = _distance(m, scatter, (self.high - mean) / span, rho, limit) * span
         return max(mean - down, self.low), min(mean + up, self.high)

@@ -38,6 +38,7 @@ class NormalMixture(RadiusBound):
         sigma: Sub-Gaussian scale of a reward; (high - low)/2 for bounded ones.
         low: Least reward, for cutting the interval.
         high: Greatest reward.
+        tuned_for: The error probability for which the interval is tightest; `alpha` by default.
 
     Example:
         >>> bound = NormalMixture(alpha=0.002, sigma=0.5)
@@ -49,6 +50,7 @@ class NormalMixture(RadiusBound):
     sigma: float
     low: float = -math.inf
     high: float = math.inf
+    tuned_for: float | None = None
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = "Ville's inequality for the normal mixture, at delta/n for each arm"
 
@@ -63,7 +65,7 @@ class NormalMixture(RadiusBound):
     @property
     def r(self) -> float:
         """The mixing precision, in pulls, that makes the radius tightest at BEST_AT pulls."""
-        level = 2 * math.log(1 / self.alpha)
+        level = 2 * math.log(1 / (self.tuned_for or self.alpha))
         return BEST_AT / (level + math.log1p(level))
 
     def radius(self, m: float) -> float:

@@ -38,11 +38,13 @@ class PoolBernstein(Bound):
         alpha: Error probability of one arm, over all times.
         low: Least reward.
         high: Greatest reward.
+        tuned_for: The error probability for which the interval is tightest; `alpha` by default.
     """
 
     alpha: float
     low: float = 0.0
     high: float = 1.0
+    tuned_for: float | None = None
     proved: ClassVar[bool] = True
     reason: ClassVar[str] = (
         "Ville's inequality for a betting mixture without replacement, at delta/n per arm"
@@ -63,7 +65,7 @@ class PoolBernstein(Bound):
         w, ww = np.where(seen, w, 1.0), np.where(seen, ww, 1.0)
         centre = z / w
         rounding = 1e-12 * (zz + ww * centre * centre) / span**2
-        rho = mixing_precision(self.alpha)
+        rho = mixing_precision(self.tuned_for or self.alpha)
         limit = math.log(2 / self.alpha)
 
         def rejected(d: Floats) -> Floats:
@@ -92,7 +94,7 @@ class PoolBernstein(Bound):
         w, ww, z, zz, wz = tally.drawn[:, arm].tolist()
         centre = z / w
         rounding = 1e-12 * (zz + ww * centre * centre) / span**2
-        rho, limit = mixing_precision(self.alpha), math.log(2 / self.alpha)
+        rho, limit = mixing_precision(self.tuned_for or self.alpha), math.log(2 / self.alpha)
 
         def distance(side: float) -> float:
             """How far the mean may lie from the centre, downwards (-1) or upwards (1)."""

@@ -69,7 +69,7 @@ class Arms:
         declared: Which arms are declared.
         totals: Sums of the rewards told; for the evidence of pairs.
         counts: How many rewards were told; for the evidence of pairs.
-        pulls: From how many pulls of each arm a plan starts.
+        pulls: What the pulls of each arm from which a plan starts have cost.
         single_evidence: The log capital at which the interval of each arm ends; None if plans are
             not to count on the evidence of pairs.
         record: What kernels take.
@@ -119,6 +119,9 @@ class Rules(Record):
 
     Args:
         gap_factor: 1 + ε.
+        floor: The gap that a group must exceed; 0 if there is none.
+        sure_factor: 1 + ε less the slack: what a confirmed group is certain to have.
+        sure_gap: The floor less the slack, likewise.
         max_members: The most members that a group may have.
         min_segment: The fewest arms of a segment.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
@@ -126,11 +129,15 @@ class Rules(Record):
     """
 
     kinds: ClassVar = layout("""
-        real gap_factor
+        real gap_factor floor sure_factor sure_gap
         whole max_members min_segment
         real pair_delta caution
     """)
     _fields_: ClassVar = fields(kinds)
+
+    def rival_gap(self, gap: float) -> float:
+        """Return how wide the gaps of a group are that leaves a gap inside one of its segments."""
+        return float(max(self.gap_factor * gap, self.floor))
 
 
 def resort(order: Wholes, keys: Floats) -> None:

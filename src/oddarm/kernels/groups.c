@@ -96,18 +96,18 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     certificate[3] = possible;
     if (apart <= 0.0)
         return 0;
-    if (small || most <= rules->gap_factor * certain)
+    if (small || most <= most_of(rules->gap_factor * certain, rules->floor))
         return -1;
-    return apart > rules->gap_factor * possible;
+    return apart > most_of(rules->sure_factor * possible, rules->sure_gap);
 }
 
-/* Plan until the group has gaps of `gap` and no gap inside may be wider than gap / (1+epsilon). */
+/* Plan until the group has gaps of `gap` and no gap inside is too wide for that. */
 static double confirm(const struct arms *arms, const struct rules *rules, const struct group *group,
     double gap, double *factors, double budget, char *work)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const bool *member = group->member;
-    const double longest = gap / rules->gap_factor;
+    const double longest = gap / rules->sure_factor;
     const double *means = arms->means;
     for (int64_t k = 1; k < n; k++)
         if (member[by_mean[k]] != member[by_mean[k - 1]])
@@ -150,16 +150,17 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
     return INFINITY;
 }
 
-/* Plan until a gap of `inside` is certain at `place` and the group's gap is at most (1+epsilon)
- * times that. */
+/* Plan until the group's gap is certain to be at most (1+epsilon) times `inside`, a gap that is
+ * made certain at `place`; or at most the floor, if `place` is 0. */
 static double refute(const struct arms *arms, const struct rules *rules, const bool *member,
     int64_t place, double inside, double *factors)
 {
-    const double apart = rules->gap_factor * inside;
+    const double apart = place ? rules->gap_factor * inside : rules->floor;
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const double *low = arms->low, *high = arms->high, *means = arms->means;
     const double *pulls = arms->pulls;
-    certify(arms, rules, 0, place, place, n, inside, factors);
+    if (place)
+        certify(arms, rules, 0, place, place, n, inside, factors);
     double best = INFINITY, split = 0.5;
     int64_t chosen = -1;
     for (int64_t k = 1; k < n; k++) {
@@ -191,6 +192,21 @@ static double refute(const struct arms *arms, const struct rules *rules, const b
     return planned_pulls(arms, factors);
 }
 
+static void ones(double *factors, int64_t n)
+{
+    for (int64_t arm = 0; arm < n; arm++)
+        factors[arm] = 1.0;
+}
+
+/* Keep a trial if it costs less than the best so far; return the lesser cost. */
+static double keep(double *factors, const double *trial, int64_t n, double cost, double best)
+{
+    if (!(cost < best))
+        return best;
+    copy(factors, trial, n);
+    return cost;
+}
+
 double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, const double *shifts, double *factors)
 {
@@ -209,28 +225,28 @@ double plan_group(const struct arms *arms, const struct rules *rules, const int6
             place = k;
         }
     }
-    for (int64_t arm = 0; arm < n; arm++)
-        factors[arm] = 1.0;
-    const double margin = apart - rules->gap_factor * inside;
-    if (margin == 0.0)
-        return INFINITY;
+    ones(factors, n);
     double *trial = take(&work, n);
     double best = INFINITY;
+    /* What the distance can spare; with a slack both answers may be in reach. */
+    const double least = most_of(rules->sure_factor * inside, rules->sure_gap);
+    const double short_by = rules->gap_factor * inside - apart;
     for (size_t k = 0; k < sizeof SHARES / sizeof *SHARES; k++) {
-        double cost;
-        for (int64_t arm = 0; arm < n; arm++)
-            trial[arm] = 1.0;
-        if (margin > 0.0) {
-            const double gap = apart - SHARES[k] * margin;
-            cost = confirm(arms, rules, &group, gap, trial, best, work);
-        } else {
-            const double gap = inside + SHARES[k] * margin / rules->gap_factor;
-            cost = refute(arms, rules, member, place, gap, trial);
+        if (apart > least) {
+            ones(trial, n);
+            const double cost = confirm(
+                arms, rules, &group, apart - SHARES[k] * (apart - least), trial, best, work);
+            best = keep(factors, trial, n, cost, best);
         }
-        if (cost < best) {
-            best = cost;
-            copy(factors, trial, n);
+        if (short_by > 0.0) {
+            ones(trial, n);
+            const double gap = inside - SHARES[k] * short_by / rules->gap_factor;
+            best = keep(factors, trial, n, refute(arms, rules, member, place, gap, trial), best);
         }
+    }
+    if (apart < rules->floor) {
+        ones(trial, n);
+        best = keep(factors, trial, n, refute(arms, rules, member, 0, 0.0, trial), best);
     }
     return best;
 }

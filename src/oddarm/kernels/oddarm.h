@@ -29,7 +29,8 @@ struct arms {
 
 /* The rules of the problem; `Rules` in blocks.py has the same fields. */
 struct rules {
-    double gap_factor; /* 1 + epsilon */
+    double gap_factor, floor;     /* 1 + epsilon, and the gap that a group must exceed */
+    double sure_factor, sure_gap; /* the same with the slack, for a group to be confirmed */
     int64_t max_members, min_segment;
     double pair_delta, caution;
 };

@@ -271,13 +271,13 @@ static bool rival_of(const struct arms *now, const struct rules *rules, const st
         begin = least_of(begin, now->low[now->by_mean[k]]);
         end = most_of(end, now->high[now->by_mean[k]]);
     }
-    *tau = rules->gap_factor * target->gap;
+    *tau = most_of(rules->gap_factor * target->gap, rules->floor);
     if (rival(now, rules, *tau, begin, end, INFINITY, -INFINITY, found, work))
         return true;
     if (target->window_count == 0 || target->cut_count == 0)
         return false;
     double sides[2];
-    *tau = rules->gap_factor * target->level;
+    *tau = most_of(rules->gap_factor * target->level, rules->floor);
     beside(now, target->cuts[0], target->gap, sides);
     return rival(now, rules, *tau, begin, end, sides[0], sides[1], found, work);
 }

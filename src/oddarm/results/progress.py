@@ -88,7 +88,11 @@ class SearchProgress(TerminalBar):
         if self._bar.disable or time.monotonic() < self._next:
             return
         pools = search.tally.pools
-        ends = [search.max_pulls, None if pools is None else int(pools.sum())]
+        unspent = search.core.ledger.unspent
+        ends = [
+            None if unspent is None else search.pulls + unspent,
+            None if pools is None else int(pools.sum()),
+        ]
         self._bar.update(
             self._task,
             total=min((end for end in ends if end is not None), default=None),

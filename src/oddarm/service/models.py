@@ -89,6 +89,12 @@ class CreateBody(_Body):
     bound: BoundKind = DEFAULTS["bound"]
     until: Until = DEFAULTS["until"]
     max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
+    costs: (
+        Annotated[dict[str, Number], Field(max_length=MAX_ARMS)]
+        | Annotated[list[Number], Field(max_length=MAX_ARMS)]
+        | None
+    ) = Field(DEFAULTS["costs"], description="What a pull of each arm costs, by name or in order.")
+    max_cost: Annotated[Number, Field(gt=0)] | None = DEFAULTS["max_cost"]
     seed: Annotated[int, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
     expired_reward: Number | None = Field(
         None,

@@ -39,8 +39,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
         certificates: If the strategy makes them, what is certain about each set of arms that may be
             a group: members as indices, status, the least and the most that its gap and the largest
             gap among the others can be, and the largest ε at which it is certain to be a group.
-        cost: Pulls so far, the budget, the rewards of a full scan of finite pools, and the most
-            that GOLD needs for arms with the means so far; null where there is no such number.
+        cost: Pulls so far, the budget, what the pulls cost and may cost, the rewards of a full scan
+            of finite pools, and the most that GOLD needs for arms with the means so far; null where
+            there is no such number.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
     """
@@ -80,6 +81,8 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "cost": {
                 "pulls": result.pulls,
                 "budget": search.max_pulls,
+                "paid": result.cost,
+                "max_cost": search.max_cost,
                 "full_scan": None if search.rewards.pools is None else sum(search.rewards.pools),
                 "gold": _gold(search, result),
             },

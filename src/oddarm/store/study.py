@@ -214,7 +214,7 @@ class Study:
             with self._database.transaction() as connection:
                 self._live.catch_up(connection)
             search = copy.deepcopy(self._live.search)
-            search.supposes = self._live.supposes
+            search.supposes += self._live.supposes
             return search
 
     def result(self) -> Result:

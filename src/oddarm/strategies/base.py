@@ -118,7 +118,8 @@ class RunContext:
     """All that a strategy may know of the search that it serves.
 
     `costs` has what a pull of each arm costs; None if all cost the same. `max_pulls` is the budget
-    that the search began with, for strategies that divide it.
+    that the search began with, for strategies that divide it; a budget by cost counts with the
+    pulls that it pays for if all arms are pulled alike.
     """
 
     problem: Problem

@@ -54,7 +54,8 @@ def known(low, high, declared=None):
 def rules(most, side=1, epsilon=0.0, declared=()):
     """Return the rules of a problem in which groups may have `most` members beyond the declared."""
     count = int(np.sum(declared))
-    return Rules(gap_factor=1 + epsilon, max_members=most + count, min_segment=side)
+    factor = 1 + epsilon
+    return Rules(gap_factor=factor, sure_factor=factor, max_members=most + count, min_segment=side)
 
 
 def instances(count, seed, declared=True):

@@ -83,7 +83,7 @@ def rules_of(arms, epsilon, max_members, min_segment=1):
     """Return the rules of a problem as kernels take them."""
     limits = {"max_members": max_members, "min_segment": min_segment}
     pairs = {"pair_delta": arms.pair_delta if arms.alone else 0.0, "caution": arms.caution}
-    return Rules(gap_factor=1 + epsilon, **limits, **pairs)
+    return Rules(gap_factor=1 + epsilon, sure_factor=1 + epsilon, **limits, **pairs)
 
 
 def further_rules(arms, epsilon, further, min_segment):

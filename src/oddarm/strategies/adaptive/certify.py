@@ -28,17 +28,21 @@ from oddarm.kernels.groups import judge_group
 from oddarm.kernels.pairs import certain_gap
 from oddarm.problem import Problem, rounded_down, rounded_up
 from oddarm.strategies.adaptive.constants import WIDEST_GAPS
-from oddarm.strategies.base import Certificate
+from oddarm.strategies.base import Certificate, Until
 
 __all__ = [
     "Judgement",
     "Stage",
+    "advance",
     "declare",
     "estimated_gaps",
     "exact_stages",
     "judge",
+    "last_confirmed",
+    "open_stage",
     "places_around",
     "segments_of",
+    "sharpen",
     "widest_gaps",
 ]
 
@@ -118,7 +122,7 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
         gap, first, last = best_block(arms, rules, estimated, enough)
         if gap > 0 and not _has_rival(arms, rules, gap, first, last):
             places = places_around(first, last, len(arms.low))
-            _sharpen(arms, rules, estimated, certain, places)
+            sharpen(arms, rules, estimated, certain, places)
         gap, first, last = best_block(arms, rules, certain, enough)
         if gap <= 0 or _has_rival(arms, rules, gap, first, last):
             continue
@@ -132,21 +136,24 @@ def declare(arms: Arms, rules: Rules) -> tuple[Wholes, bool]:
 def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floats) -> bool:
     """Whether no further group is possible, as its members would leave a window free.
 
-    Either no piece has gaps above (1+ε) times the level of the windows; or no piece beside a wider
-    gap has such gaps, and no piece at all has gaps above (1+ε) times the wider gap.
+    No piece has gaps above the floor; or no piece has gaps above (1+ε) times the level of the
+    windows; or no piece beside a wider gap has such gaps, and no piece at all has gaps above (1+ε)
+    times the wider gap.
     """
+    if rules.floor and not _has_rival(arms, rules, 0.0):
+        return True
     further = rules.max_members - int(arms.declared.sum())
     windows = np.empty((further + 1, 2), dtype=np.int64)
     places = widest_gaps(estimated, arms.by_mean, arms.declared, 2 * len(windows))
     if len(places) and _has_rival(arms, rules, estimated[places[0]]):
         return False
-    _sharpen(arms, rules, estimated, certain, places)
+    sharpen(arms, rules, estimated, certain, places)
     level = best_windows(arms, certain, 0.0, windows)
     if _has_rival(arms, rules, level) and not any(
         certain[at] > level
         and not _has_rival(arms, rules, certain[at])
         and find_rival(
-            arms, rules, rules.gap_factor * level, -np.inf, np.inf, *beside(arms, at, certain[at])
+            arms, rules, rules.rival_gap(level), -np.inf, np.inf, *beside(arms, at, certain[at])
         )
         is None
         for at in places[:WIDEST_GAPS].tolist()
@@ -154,20 +161,20 @@ def _no_further_group(arms: Arms, rules: Rules, estimated: Floats, certain: Floa
         return False
     # The declared arms must be certain to lie where the order has them.
     edges = _borders(arms.declared[arms.by_mean])
-    _sharpen(arms, rules, estimated, certain, edges)
+    sharpen(arms, rules, estimated, certain, edges)
     return bool((certain[edges] > 0).all())
 
 
 def _has_rival(arms: Arms, rules: Rules, gap: float, first: int = 0, last: int = 0) -> bool:
     """Whether by_mean[first:last] has a rival if its gaps are so wide; if empty, any piece."""
-    tau, block = rules.gap_factor * gap, arms.by_mean[first:last]
+    tau, block = rules.rival_gap(gap), arms.by_mean[first:last]
     if not len(block):
         return find_rival(arms, rules, tau) is not None
     begin, end = arms.low[block].min(), arms.high[block].max()
     return find_rival(arms, rules, tau, begin, end) is not None
 
 
-def _sharpen(arms: Arms, rules: Rules, estimated: Floats, certain: Floats, places: Wholes) -> None:
+def sharpen(arms: Arms, rules: Rules, estimated: Floats, certain: Floats, places: Wholes) -> None:
     """Raise what is certain of the gaps at some places by the evidence of pairs."""
     if not rules.pair_delta:
         return
@@ -186,12 +193,64 @@ def judge(arms: Arms, rules: Rules, member: Flags) -> Judgement:
     edges = _borders(sides)
     inside = np.flatnonzero(~(sides[1:] | sides[:-1])) + 1
     widest = inside[[np.argmax(estimated[inside])]] if len(inside) else inside
-    _sharpen(arms, rules, estimated, certain, np.append(edges, widest))
+    sharpen(arms, rules, estimated, certain, np.append(edges, widest))
     segments = segments_of(member, arms.by_mean)
     order = np.lexsort((np.arange(len(member)), arms.low, segments))
     apart, rest = certain[edges].min(), certain[widest].max(initial=0.0)
     verdict, *bounds = judge_group(arms, rules, order, member, apart, rest)
     return Judgement(verdict, tuple(bounds))
+
+
+def advance(
+    arms: Arms, rules: Rules, until: Until, stages: list[Stage], complete: bool, pulls: int
+) -> tuple[bool, bool]:
+    """Declare and judge as far as the intervals allow.
+
+    Args:
+        arms: The arms; those of the stages are declared, and new ones are declared in place.
+        rules: The rules of the problem.
+        until: What is asked for.
+        stages: The stages so far; new ones are added, and their judgements set.
+        complete: Whether no further group is possible.
+        pulls: The pulls so far.
+
+    Returns:
+        Whether no further group is possible now, and whether all that was asked for is decided.
+    """
+    while True:
+        if open_stage(until, stages, complete):
+            for stage in stages:
+                if not stage.judgement.verdict:
+                    stage.judgement = judge(arms, rules, stage.members)
+            if open_stage(until, stages, complete):
+                return complete, False
+            if until != "confirmed" and last_confirmed(stages):
+                break
+        if complete:
+            break
+        new, complete = declare(arms, rules)
+        if len(new):
+            stages.append(Stage.after(stages, new, pulls, len(arms.low)))
+            arms.declared[new] = True
+        elif not complete:
+            return complete, False
+    for stage in stages:
+        if not stage.judgement.verdict:
+            stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
+    return complete, True
+
+
+def open_stage(until: Until, stages: Sequence[Stage], complete: bool) -> Stage | None:
+    """Return the first stage whose arms are to be judged now; None if there is none."""
+    if until == "ranked" or (until == "confirmed" and not complete):
+        return None
+    return next((stage for stage in stages if not stage.judgement.verdict), None)
+
+
+def last_confirmed(stages: Sequence[Stage]) -> int:
+    """Return the last stage, from 1 on, whose declared arms are a group; 0 if there is none."""
+    verdicts = [stage.judgement.verdict for stage in stages]
+    return max((k for k, verdict in enumerate(verdicts, start=1) if verdict == 1), default=0)
 
 
 def exact_stages(
@@ -204,7 +263,9 @@ def exact_stages(
     withdrawn.
     """
     limits = problem.epsilon, problem.rho, problem.strict
-    exact = outlier_groups(means, *limits, mixed=True, max_outliers=problem.max_outliers)
+    exact = outlier_groups(
+        means, *limits, mixed=True, max_outliers=problem.max_outliers, min_gap=problem.min_gap
+    )
     groups: list[frozenset[Any]] = [frozenset(group.members) for group in exact]
     sets = [frozenset(np.flatnonzero(stage.members).tolist()) for stage in stages]
     last = sets[-1] if sets else frozenset()

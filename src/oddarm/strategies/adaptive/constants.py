@@ -52,3 +52,14 @@ No experiment is recorded."""
 PAIR_EASE = 1.5
 """By the evidence of pairs, a single gap can spare so many times what a window can, for as many
 pulls. No experiment is recorded."""
+MOST_LINES = 5
+"""So many answers of the absolute rule are planned for at most, where gaps lie within the slack."""
+MOST_HUBS = 64
+"""So many arms are tried as hubs that link the others: the plan takes time with their square."""
+HUB_STEPS = 24
+"""In so many steps the pulls of a hub are tried, from what they are to the finest hub."""
+FINEST_HUB = 0.05
+"""A hub is known to this share of the scale at the finest. With one hub for n equal arms the best
+share falls with the third root of n: 0.27 for 20 arms, 0.09 for a thousand."""
+MOST_FORECAST = 1e15
+"""More further pulls are not forecast: they are as good as none."""

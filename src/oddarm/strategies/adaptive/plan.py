@@ -78,10 +78,10 @@ class RoundPlanner:
         ones = np.ones(len(self.gaps) - 1)
         part, total = RoundPlan(ones, np.inf), np.inf
         gap, first, last = best_block(self.arms, self.rules, self.gaps, 0)
-        if gap > 0:
-            part = self._climb(self.arms, self._block(first, last, gap), part)
+        if gap > self.rules.sure_gap:
+            part = self._climb(self.arms, self._block(first, last, gap), part, part)
             total = part.cost
-            if total < np.inf and not all_ways:
+            if total < np.inf and not all_ways and gap > self.rules.floor:
                 return part
             after = self.arms.declared.copy()
             after[self.arms.by_mean[first:last]] = True
@@ -94,9 +94,12 @@ class RoundPlanner:
     def _end(self, arms: Arms, start: RoundPlan) -> RoundPlan:
         """Plan to leave no further group, from planned factors on, for less than their cost."""
         best, max_members = start, self.rules.max_members
+        if self.rules.floor:
+            nothing = Target(np.empty(0, dtype=np.int64)).asking(0.0)  # no piece above the floor
+            best = self._cheaper(arms, nothing, start, best)
         gap, first, last = best_block(arms, self.rules, self.gaps, max_members)
         if gap > 0:
-            best = self._climb(arms, self._block(first, last, gap), start)
+            best = self._climb(arms, self._block(first, last, gap), start, best)
         windows = np.empty((max_members - int(arms.declared.sum()) + 1, 2), dtype=np.int64)
         exact = Arms.exactly(arms.means, arms.by_mean, arms.declared)
         level = best_windows(exact, self.gaps, 0.0, windows)
@@ -104,10 +107,13 @@ class RoundPlanner:
             cuts = widest_gaps(self.gaps, arms.by_mean, arms.declared, WIDEST_GAPS)
             for cut in (0, *cuts.tolist()):
                 aim = self._windows(exact, windows, level, cut)
-                other = self._climb(arms, aim, start._replace(cost=best.cost))
-                if other.cost < best.cost:
-                    best = other
+                best = self._climb(arms, aim, start, best)
         return best
+
+    def _cheaper(self, arms: Arms, target: Target, start: RoundPlan, best: RoundPlan) -> RoundPlan:
+        """Return the plan for a target, from planned factors on, if it is cheaper than the best."""
+        factors, cost = plan_target(arms, self.rules, target, start.factors, best.cost)
+        return RoundPlan(factors, cost) if cost < best.cost else best
 
     def _block(self, first: int, last: int, gap: float) -> Callable[[int, int], Target]:
         """Return how to declare by_mean[first:last]."""
@@ -133,7 +139,11 @@ class RoundPlanner:
         return aim
 
     def _climb(
-        self, arms: Arms, aim: Callable[[int, int], Target | None], start: RoundPlan
+        self,
+        arms: Arms,
+        aim: Callable[[int, int], Target | None],
+        start: RoundPlan,
+        best: RoundPlan,
     ) -> RoundPlan:
         """Plan with various shares made certain, from the last best ones on; the cheapest wins.
 
@@ -142,19 +152,18 @@ class RoundPlanner:
         If no plan of a walk is possible, all shares of a gap are tried.
 
         Returns:
-            The cheapest plan; `start` if none costs less.
+            The cheapest plan from the factors of `start` on; `best` if none costs less.
         """
-        best = start
 
         def better(share: int, base: int) -> bool:
             nonlocal best
             target = aim(share, base)
             if target is None:
                 return False
-            factors, cost = plan_target(arms, self.rules, target, start.factors, best.cost)
-            if not cost < best.cost:
+            other = self._cheaper(arms, target, start, best)
+            if other is best:
                 return False
-            best, self.share, self.base = RoundPlan(factors, cost), share, base
+            best, self.share, self.base = other, share, base
             return True
 
         def walk(by: int, windows: bool) -> bool:

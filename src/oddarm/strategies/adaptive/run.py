@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._typing import Flags, Floats, Indices, Wholes
-from oddarm.bounds import Bound, CentredBeta, interval_bound
-from oddarm.errors import ParameterError
-from oddarm.kernels.blocks import Arms, Rules, best_block, resort
+from oddarm.bounds import Bound, CentredBeta, at_level, interval_bound
+from oddarm.kernels.blocks import Arms, Rules, best_block, find_rival, resort
 from oddarm.rewards import Bernoulli
 from oddarm.state import Kind, encode_fields
 from oddarm.strategies.adaptive import saved
 from oddarm.strategies.adaptive.certify import (
     Stage,
-    declare,
+    advance,
     estimated_gaps,
     exact_stages,
     judge,
+    last_confirmed,
+    open_stage,
 )
 from oddarm.strategies.adaptive.constants import (
     CAUTION_STEP,
@@ -33,57 +35,17 @@ from oddarm.strategies.adaptive.constants import (
     MAX_ASK,
     MAX_CAUTION,
     MAX_GROWTH,
+    MOST_FORECAST,
     PAIR_SHARE,
     PATIENCE,
     WIDE_SHARE,
 )
+from oddarm.strategies.adaptive.evidence import odds_for
 from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
-from oddarm.strategies.base import Certificate, Run, RunContext, Strategy
+from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext
 
-__all__ = ["Adaptive", "AdaptiveRun"]
-
-
-@dataclass(frozen=True)
-class Adaptive(Strategy):
-    """Rank the outliers first, and confirm them or say that there are none.
-
-    Every round looks for the block of arms with the widest gaps around it, plans the fewest pulls
-    that would show that every group must contain it, and pulls towards that plan. An arm deep
-    among the others is pulled just often enough to know that it does not bridge a gap.
-
-    Promises: every member of every group, of arms above, below, in between or on both sides,
-    ranks before the arms outside it, with probability at least 1-δ, whatever the rewards'
-    variances. With `until="found"` it stops at the first group that is confirmed, or when none
-    can be; with `until="confirmed"` when every set of arms that may be a group is judged.
-
-    Finds: all groups.
-
-    Cost: in pulls, a fifth to a sixteenth of GOLD's on the paper's kind of instance
-    (`make verify`). In time, O(n) for each step of a round's plan, in compiled code.
-
-    Example:
-        >>> import oddarm
-        >>> rates = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
-        >>> result = oddarm.simulate(rates, "adaptive", until="found")
-        >>> result.verdict, result.outliers
-        ('confirmed', [10])
-        >>> oddarm.simulate(rates[:10] + [0.38], "adaptive", until="confirmed").verdict
-        'none'
-    """
-
-    name: ClassVar[str] = "adaptive"
-    confirms: ClassVar[bool] = True
-
-    def start(self, context: RunContext) -> AdaptiveRun:
-        """Return a new run."""
-        self.check(context)
-        if context.bound == "paper":
-            raise ParameterError(
-                "bound == 'paper' with strategy 'adaptive', which needs intervals that hold at all "
-                "times: pass bound='anytime', or strategy='gold'."
-            )
-        return AdaptiveRun(context)
+__all__ = ["AdaptiveRun"]
 
 
 class AdaptiveRun(Run):
@@ -111,15 +73,20 @@ class AdaptiveRun(Run):
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
         n, problem, rewards = context.n, context.problem, context.rewards
-        self.gap_factor = float(problem.ratio)
         self.max_members = problem.max_members(n)
         self.min_segment = problem.min_segment(n)
+        sure = problem.at_slack()
+        self._limits = {
+            "gap_factor": float(problem.ratio),
+            "floor": float(problem.floor),
+            "sure_factor": float(sure.ratio),
+            "sure_gap": float(sure.floor),
+        }
         paired = isinstance(rewards, Bernoulli) and rewards.pools is None
         self.pair_delta = PAIR_SHARE * problem.delta if paired else 0.0
+        self._alpha = (problem.delta - self.pair_delta) / n
         self._bound: Bound = (
-            CentredBeta((problem.delta - self.pair_delta) / n)
-            if paired
-            else interval_bound(rewards, n, problem.delta)
+            CentredBeta(self._alpha) if paired else interval_bound(rewards, n, problem.delta)
         )
         self.margin = 0.0
         if rewards.pools is not None:
@@ -136,6 +103,7 @@ class AdaptiveRun(Run):
         self.shares = FIRST_SHARES
         self.patience = 0
         self.caution = FIRST_CAUTION
+        self._odds = -1, 1.0  # the pulls at which evidence was weighed, and the odds
 
     @property
     def bound(self) -> Bound:
@@ -245,6 +213,87 @@ class AdaptiveRun(Run):
             if self.ready:
                 self.decide()
 
+    def _arms_at(self, share: float) -> Arms:
+        """Return what the rewards alone say now, at a share of δ, with nothing declared."""
+        low, high = at_level(self._bound, share * self._alpha).interval(self.tally)
+        means = self.tally.means
+        by_low, by_high, by_mean = (np.argsort(x, kind="stable") for x in (low, high, means))
+        nobody = np.zeros(len(low), dtype=np.bool_)
+        low, high = low - self.margin, high + self.margin
+        told = self.tally.totals, self.tally.counts
+        return Arms(low, high, means, by_low, by_high, by_mean, nobody, *told)
+
+    def evidence(self) -> float | None:
+        """Return the odds for the best guess; for an answer at least those that were asked for."""
+        if not self.ready:
+            return 1.0
+        if self._odds[0] != self.tally.pulls:
+            guess = np.zeros(self.context.n, dtype=np.bool_)
+            order = self.order()
+            decided = self.verdict in ("confirmed", "none")
+            guess[self.declared(order) if decided else self.guess(order)] = True
+            delta = self.context.problem.delta
+
+            def certain(odds_delta: float) -> bool:
+                share = odds_delta / delta
+                return self._is_certain(guess, self._arms_at(share), self._rules(share=share))
+
+            self._odds = self.tally.pulls, odds_for(certain)
+        odds = self._odds[1]
+        return odds if self.verdict in UNDECIDED else max(odds, 1 / self.context.problem.delta)
+
+    def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
+        """Whether the guess, which may be nobody, is certain by these intervals."""
+        if self.context.until != "ranked" and guess.any():
+            return judge(arms, rules, guess).verdict == 1
+        stages: list[Stage] = []
+        complete, _ = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
+        if not guess.any():
+            return complete and not last_confirmed(stages)
+        return any(bool((stage.members == guess).all()) for stage in stages)
+
+    def forecast(self) -> int | None:
+        """Return how many further pulls would decide if all estimates were right."""
+        if not self.ready or self.verdict not in UNDECIDED:
+            return None
+        counts = self.tally.counts.astype(np.float64)
+        with np.errstate(over="ignore"):
+            pulls = float(counts @ (self._whole_plan(counts) - 1.0))
+        return math.ceil(pulls) if 0 < pulls < MOST_FORECAST else None
+
+    def _whole_plan(self, counts: Floats) -> Floats:
+        """Return by what factors pulls must grow until all is decided, by the estimates."""
+        arms, rules, until = self._foreseen(counts), self._rules(), self.context.until
+        stage = open_stage(until, self.stages, self.complete)
+        if stage:
+            return plan_judgement(arms, rules, stage.members).factors
+        plan = RoundPlanner(arms, rules, self.shares).plan(until == "confirmed", True)
+        if plan.cost == np.inf:
+            return np.full(len(counts), np.inf)
+        guess = self.guess(np.arange(len(counts)))
+        if plan.ending or until == "ranked" or not guess:
+            return plan.factors
+        members = np.zeros(len(counts), dtype=np.bool_)
+        members[guess] = True
+        then = plan_judgement(arms, rules, members)
+        if then.cost == np.inf:
+            return np.full(len(counts), np.inf)
+        return np.maximum(plan.factors, then.factors)
+
+    def widest_gap(self) -> float | None:
+        """Return the widest that the gaps around a piece of outliers can be, if nobody is one."""
+        if self.verdict != "none":
+            return None
+        arms, rules = replace(self._arms(), declared=np.zeros_like(self.dirty)), self._rules()
+        low, high = 0.0, float(self.high.max() - self.low.min())
+        for _ in range(40):
+            middle = (low + high) / 2
+            if find_rival(arms, rules, middle) is None:
+                high = middle
+            else:
+                low = middle
+        return high
+
     def _arms(self) -> Arms:
         """Return what is known for decisions: the ends of intervals moved out by the margin."""
         low, high = self.low, self.high
@@ -254,13 +303,13 @@ class AdaptiveRun(Run):
         told = self.tally.totals, self.tally.counts
         return Arms(low, high, self.means, *orders, self.members.copy(), *told)
 
-    def _rules(self, caution: float = 1.0) -> Rules:
-        """Return the rules of the problem."""
+    def _rules(self, caution: float = 1.0, share: float = 1.0) -> Rules:
+        """Return the rules of the problem, with a share of δ for the evidence of pairs."""
         return Rules(
-            gap_factor=self.gap_factor,
+            **self._limits,
             max_members=self.max_members,
             min_segment=self.min_segment,
-            pair_delta=self.pair_delta,
+            pair_delta=share * self.pair_delta,
             caution=caution,
         )
 
@@ -270,36 +319,23 @@ class AdaptiveRun(Run):
         if self.tally.exhausted:
             self._conclude()
             return
-        arms, rules = self._arms(), self._rules()
-        while True:
-            if self._open_stage():
-                for stage in self.stages:
-                    if not stage.judgement.verdict:
-                        stage.judgement = judge(arms, rules, stage.members)
-                if self._open_stage():
-                    return
-                if self.context.until == "found" and self._confirmed():
-                    break
-            if self.complete:
-                break
-            new, self.complete = declare(arms, rules)
-            if len(new):
-                stage = Stage.after(self.stages, new, self.tally.pulls, self.context.n)
-                self.stages.append(stage)
-                arms.declared[new] = True
-            elif not self.complete:
-                return
-        for stage in self.stages:
-            if not stage.judgement.verdict:
-                stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
-        self._end()
+        self.complete, over = advance(
+            self._arms(),
+            self._rules(),
+            self.context.until,
+            self.stages,
+            self.complete,
+            self.tally.pulls,
+        )
+        if over:
+            self._end()
 
     def _end(self) -> None:
         """End the run with what is declared and judged."""
         if self.context.until == "ranked":
             self.verdict = "ranked" if self.stages else "none"
         else:
-            self.verdict = "confirmed" if self._confirmed() else "none"
+            self.verdict = "confirmed" if last_confirmed(self.stages) else "none"
 
     def _conclude(self) -> None:
         """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
@@ -307,18 +343,6 @@ class AdaptiveRun(Run):
         self.stages = exact_stages(means, self.context.problem, self.stages, pulls)
         self.complete = True
         self._end()
-
-    def _confirmed(self) -> int:
-        """Return the last stage whose declared arms are a group; 0 if there is none."""
-        verdicts = [stage.judgement.verdict for stage in self.stages]
-        return max((k for k, verdict in enumerate(verdicts, start=1) if verdict == 1), default=0)
-
-    def _open_stage(self) -> Stage | None:
-        """Return the first stage whose arms are to be judged now; None if there is none."""
-        until = self.context.until
-        if until == "ranked" or (until == "confirmed" and not self.complete):
-            return None
-        return next((stage for stage in self.stages if not stage.judgement.verdict), None)
 
     def begin_round(self, another: bool = False, left: int | None = None) -> None:
         """Plan a round.
@@ -388,7 +412,7 @@ class AdaptiveRun(Run):
     def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
         arms, rules = self._foreseen(counts), self._rules(caution)
-        stage = self._open_stage()
+        stage = open_stage(self.context.until, self.stages, self.complete)
         if stage:
             return plan_judgement(arms, rules, stage.members)
         planner = RoundPlanner(arms, rules, self.shares)
@@ -414,15 +438,40 @@ class AdaptiveRun(Run):
             rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
             evidence = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), self.by_mean
+        costs = self.context.costs
+        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
         return Arms(
-            low, high, self.means, *orders, self.members, pulls=counts, single_evidence=evidence
+            low, high, self.means, *orders, self.members, pulls=paid, single_evidence=evidence
         )
+
+    def guess(self, order: Indices) -> list[int]:
+        """Return the arms declared; before there are any, the block that leads by the estimates.
+
+        Nobody, if that block is not as far from the others as it must be.
+        """
+        if self.stages or not self.ready:
+            return self.declared(order)
+        means = self.tally.means
+        by_mean = np.argsort(means, kind="stable")
+        gaps = estimated_gaps(means, by_mean)
+        gap, first, last = best_block(
+            Arms.exactly(means, by_mean, self.members), self._rules(), gaps, 0
+        )
+        if gap <= self.line:
+            return []
+        block = order[np.isin(order, by_mean[first:last])]
+        return [int(arm) for arm in block]
+
+    @property
+    def line(self) -> float:
+        """How far apart outliers must be by the estimates: in the middle of the slack."""
+        return (self._limits["floor"] + self._limits["sure_gap"]) / 2
 
     def declared(self, order: Indices) -> list[int]:
         """Return the arms declared, in order; once all is judged, the members of groups."""
         last = len(self.stages)
         if self.verdict in ("confirmed", "none"):
-            last = 0 if self.context.until == "ranked" else self._confirmed()
+            last = 0 if self.context.until == "ranked" else last_confirmed(self.stages)
         members = self.stages[last - 1].members[order] if last else np.zeros(len(order), np.bool_)
         return [int(arm) for arm in order[members]]
 

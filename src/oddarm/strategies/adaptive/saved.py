@@ -39,7 +39,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
     share = Whole(0, len(SHARES) - 1)
     ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
     return {
-        "verdict": Word("running", "ranked", "confirmed", "none"),
+        "verdict": Word("running", "ranked", "confirmed", "none", "scattered"),
         "low": ends,
         "high": ends,
         "dirty": Flags(n),
@@ -109,7 +109,9 @@ def _rules(run: AdaptiveRun, saved: SimpleNamespace) -> Iterator[tuple[bool | np
     yield np.isfinite(widths).all(), "the interval of every arm that was pulled is finite"
     declared, last = saved.stages > 0, int(saved.stages.max())
     limit = run.max_members
-    yield int(declared.sum()) <= limit, f"at most {limit} arms are declared"
+    scattered = run.context.problem.absolute and saved.verdict == "scattered"
+    few = int(declared.sum()) <= limit
+    yield few != scattered, f"at most {limit} arms are declared, unless they are scattered"
     yield without_gaps(saved.stages), "stages are numbered without gaps"
     yield (
         (np.isnan(saved.when) == ~declared).all(),
@@ -118,7 +120,11 @@ def _rules(run: AdaptiveRun, saved: SimpleNamespace) -> Iterator[tuple[bool | np
     yield saved.verdicts[0] >= 0, "verdicts begin with 0 or 1"
     yield not saved.verdicts[last + 1 :].any(), "no more is judged than declared"
     yield run.ready or not (over or last), "nothing is declared before every arm was pulled"
-    if run.context.until == "ranked":
+    if run.context.problem.absolute:
+        judged = int(saved.verdicts[1])
+        end = "confirmed" if judged == 1 else "scattered" if last else "none"
+        yield last <= over, "nothing is declared before the answer"
+    elif run.context.until == "ranked":
         end = "ranked" if last else "none"
     else:
         end = "confirmed" if (saved.verdicts[1:] == 1).any() else "none"

@@ -1,0 +1,92 @@
+"""A run by the absolute rule: who is at least `min_gap` away from everyone else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oddarm._typing import Flags, Floats, Indices
+from oddarm.definitions.groups import apart, distances
+from oddarm.kernels.blocks import Arms, Rules
+from oddarm.problem import rounded_down, rounded_up
+from oddarm.strategies.adaptive.absolute import apart_at, certain_answer, plan_answer
+from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
+from oddarm.strategies.adaptive.plan import RoundPlan
+from oddarm.strategies.adaptive.run import AdaptiveRun
+from oddarm.strategies.base import Verdict
+
+__all__ = ["AbsoluteRun"]
+
+
+class AbsoluteRun(AdaptiveRun):
+    """A run by the absolute rule. Its answer is the one stage, once it is certain."""
+
+    def decide(self) -> None:
+        """Stop if an answer is certain."""
+        self._sort()
+        if self.tally.exhausted:
+            self._conclude()
+            return
+        arms, rules = self._arms(), self._rules()
+        answer = certain_answer(arms, rules)
+        if answer.verdict == "running":
+            return
+        bounds = judge(arms, rules, answer.members).bounds if answer.members.any() else ()
+        self._answer(answer.verdict, answer.members, bounds)
+
+    def _conclude(self) -> None:
+        """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
+        means = self.tally.exact_means()
+        found = apart(means, self.context.problem)
+        members = np.zeros(self.context.n, dtype=np.bool_)
+        members[np.array(found.members, dtype=np.intp)] = True
+        if not members.any():
+            self._answer("none", members, ())
+            return
+        bounds = [
+            end(x)
+            for x in distances(means, set(np.flatnonzero(members).tolist()))
+            for end in (rounded_down, rounded_up)
+        ]
+        self._answer("scattered" if found.scattered else "confirmed", members, tuple(bounds))
+
+    def _answer(self, verdict: Verdict, members: Flags, bounds: tuple[float, ...]) -> None:
+        """End the run."""
+        self.verdict, self.complete = verdict, True
+        if members.any():
+            judgement = Judgement(int(verdict == "confirmed"), bounds)
+            new = np.flatnonzero(members)
+            self.stages = [Stage(new, self.tally.pulls, members, judgement)]
+
+    def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
+        """Whether the guess, which may be nobody, is certain by these intervals."""
+        answer = certain_answer(arms, rules)
+        return answer.verdict != "running" and bool((answer.members == guess).all())
+
+    def _whole_plan(self, counts: Floats) -> Floats:
+        """Return by what factors pulls must grow until all is decided, by the estimates."""
+        return plan_answer(self._foreseen(counts), self._rules()).factors
+
+    def _plan(self, counts: Floats, caution: float) -> RoundPlan:
+        """Plan from so many pulls of each arm on, told or in flight."""
+        return plan_answer(self._foreseen(counts), self._rules(caution))
+
+    def _apart(self) -> Flags:
+        """Return which arms are apart by the estimates, at the middle of the slack."""
+        if self.stages or not self.ready:
+            return self.members
+        means = self.tally.means
+        by_mean = np.argsort(means, kind="stable")
+        return apart_at(means, by_mean, self.line, self.max_members)[0]
+
+    def guess(self, order: Indices) -> list[int]:
+        """Return the arms that are apart by the estimates, as they come in `order`."""
+        return [int(arm) for arm in order[self._apart()[order]]]
+
+    def order(self) -> Indices:
+        """The arms that are apart first; each furthest out first."""
+        n = self.context.n
+        if not self.ready:
+            return np.arange(n)
+        means = self.tally.means
+        far = np.abs(means - np.median(means))
+        return np.lexsort((np.arange(n), -far, ~self._apart()))
