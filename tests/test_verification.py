@@ -1,7 +1,7 @@
 """A short form of `make verify`: the same checks with fewer runs."""
 
 import pytest
-from verification import coverage, gold, rivals
+from verification import coverage, gold, rivals, scan
 from verification.report import Check
 
 
@@ -19,6 +19,13 @@ def test_coverage():
 def test_gold():
     """Rigorous GOLD is right as often as promised."""
     failed = [str(c) for c in gold.checks(runs=25, sizes=(20,)) if not c.holds]
+    assert failed == []
+
+
+@pytest.mark.slow
+def test_scan():
+    """Scans are wrong no more often than promised, and their intervals cover."""
+    failed = [str(c) for c in scan.checks(tables=20, runs=200, rows=10_000) if not c.holds]
     assert failed == []
 
 

@@ -15,6 +15,7 @@ from verification import (
     interrupts,
     memory,
     rivals,
+    scan,
     states,
 )
 from verification.report import Check
@@ -24,6 +25,7 @@ CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "adaptive": adaptive.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
+    "scan": scan.checks,
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,

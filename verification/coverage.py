@@ -61,6 +61,8 @@ def _add_block(tally: Tally, rewards: Floats) -> None:
         so_far = tally.totals[:, None] + np.cumsum(rewards, axis=1) - rewards
         w, z = size / left, rewards + so_far / left
         tally.drawn += [v.sum(axis=1) for v in (w, w * w, z, z * z, w * z)]
+    if tally.beyond is not None:
+        tally.beyond += (rewards - tally.rewards.low).sum(axis=1)
     tally.totals += rewards.sum(axis=1)
     tally.counts += k
     tally.pulls += k * len(rewards)

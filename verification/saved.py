@@ -70,7 +70,7 @@ def kinds() -> Iterator[tuple[str, Strategy, dict[str, Any]]]:
             yield f"{name}-{kind}", cls(), options
             if name == "gold":
                 yield f"gold-intervals-{kind}", Gold(form="intervals"), options
-            if kind in ("bernoulli", "bounded"):
+            if kind in ("bernoulli", "bounded") and name != "fixed":
                 yield f"{name}-paper-{kind}", cls(), {**options, "bound": "paper"}
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oddarm import bounds, datasets, errors, rewards, service, sources, store, strategies
     from oddarm.batch.compare import Comparison, compare
     from oddarm.batch.plan import Plan, guess_means, plan
+    from oddarm.batch.scan import scan
     from oddarm.batch.simulate import simulate
     from oddarm.definitions import theory
     from oddarm.definitions.chance import chance
@@ -54,6 +55,7 @@ __all__ = [
     "plan",
     "resume",
     "rewards",
+    "scan",
     "service",
     "simulate",
     "sources",
@@ -85,6 +87,7 @@ _HOMES = {
     "outlier_groups": "definitions.groups",
     "plan": "batch.plan",
     "resume": "runner",
+    "scan": "batch.scan",
     "simulate": "batch.simulate",
 }
 _MODULES = {"theory": "definitions.theory"}  # the others are where their name says

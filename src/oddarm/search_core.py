@@ -212,8 +212,15 @@ class SearchCore:
                 rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
             tally = self.tally.take(live)
             costs = None if context.costs is None else context.costs[live]
+            budget = context.max_pulls
             context = replace(
-                context, problem=problem, rewards=rewards, tally=tally, n=len(live), costs=costs
+                context,
+                problem=problem,
+                rewards=rewards,
+                tally=tally,
+                n=len(live),
+                costs=costs,
+                max_pulls=None if budget is None else budget * len(live) // context.n,
             )
         self.run: Run = self._strategy.start(context)
 

@@ -86,7 +86,7 @@ def test_runs_are_judged_with_the_slack_of_their_search():
 def test_strategies_that_do_not_fit():
     """They are left out and the reason is given; if they were asked for, it is an error."""
     compared = oddarm.compare(log(), max_outliers=1, bound="paper", max_pulls=100)
-    assert set(compared.left_out) == {"adaptive"}
+    assert set(compared.left_out) == {"adaptive", "fixed"}
     assert "Not run: adaptive, since bound == 'paper'" in str(compared)
     with pytest.raises(oddarm.OddarmError, match="bound == 'paper'"):
         oddarm.compare(log(), ["adaptive"], max_outliers=1, bound="paper")
@@ -171,3 +171,11 @@ def test_recorded_order_is_kept():
     assert np.array_equal(source.draw("a", 7), values)
     again = RecordedSource({"a": values}, replace=True, rewards=(0, 1), shuffle=False)
     assert set(again.draw("a", 50)) <= set(values)
+
+
+def test_a_fixed_sample_takes_what_there_is():
+    """Without a budget fixed takes all rows, with one it divides it by the arms."""
+    [run] = oddarm.compare(log(), ["fixed"], max_outliers=1).runs
+    assert (run.result.pulls, run.result.outliers) == (12 * 120, ["odd"])
+    [run] = oddarm.compare(log(), ["fixed"], max_outliers=1, max_pulls=240).runs
+    assert run.result.counts.tolist() == [20] * 12

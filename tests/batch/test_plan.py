@@ -9,6 +9,7 @@ import pytest
 import oddarm
 from oddarm import cli
 from oddarm.batch.plan import planned_strategies
+from oddarm.strategies import Fixed
 
 EASY = oddarm.guess_means(20, outliers=2, gap=0.6, spread=0.04, rate=0.2)
 
@@ -98,8 +99,8 @@ def test_runs_are_judged_with_the_slack_of_their_search():
 def test_strategies_for_the_absolute_rule():
     """By default, only strategies that can judge the absolute rule are planned for it."""
     rewards = oddarm.rewards.as_rewards("bernoulli")
-    assert planned_strategies(rewards, absolute=True) == ["adaptive"]
-    assert planned_strategies(rewards) == ["adaptive", "gold", "rr", "wrr"]
+    assert planned_strategies(rewards, absolute=True) == ["adaptive", "fixed"]
+    assert planned_strategies(rewards) == ["adaptive", "fixed", "gold", "rr", "wrr"]
 
 
 def test_without_strategies():
@@ -254,6 +255,41 @@ def test_mistakes(command, arguments, words):
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
     assert "Traceback" not in err
+
+
+def test_a_fixed_sample_is_the_smallest_that_decides():
+    """The pulls of fixed are the fewest of the grid with which nine looks of ten decide."""
+    means = oddarm.guess_means(12, outliers=1, gap=0.5, spread=0.05, rate=0.2)
+    planned = oddarm.plan(means, ["fixed"], runs=10, max_outliers=1)
+    [cost] = planned.costs
+    assert cost.low == cost.median == cost.high
+    assert cost.median % 12 == 0
+    assert cost.capped <= 1
+    assert cost.right >= 9
+    assert "fixed: every arm equally often" in str(planned)
+    fewer = round(cost.median / 12 / 1.1**2)
+    looks = [
+        oddarm.simulate(list(means.values()), Fixed(pulls=fewer), max_outliers=1, seed=k).verdict
+        for k in range(10)
+    ]
+    assert looks.count("budget") > 1
+
+
+def test_a_fixed_sample_beyond_the_cap_is_said_to_be():
+    """If even the cap leaves looks open, that many pulls are a lower bound."""
+    means = [0.2, 0.21, 0.22, 0.23, 0.24, 0.25]
+    [cost] = oddarm.plan(means, ["fixed"], runs=3, cap=600, max_outliers=1).costs
+    assert (cost.median, cost.capped) == (600, 3)
+    assert "> 600" in oddarm.plan(means, ["fixed"], runs=3, cap=600, max_outliers=1).table()
+
+
+def test_a_fixed_sample_of_pools_ends_with_them():
+    """Drawn completely, pools decide: fixed needs no more than all of them."""
+    means = [0.2, 0.25, 0.3, 0.35, 0.9]
+    rewards = oddarm.rewards.Bernoulli(pools=(40,) * 5)
+    [cost] = oddarm.plan(means, ["fixed"], runs=3, rewards=rewards, max_outliers=1).costs
+    assert cost.median <= 200
+    assert cost.capped == 0
 
 
 def test_plans_of_arms_with_prices():

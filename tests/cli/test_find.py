@@ -13,7 +13,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
-from oddarm.cli.find import _plural
+from oddarm.cli.find import plural
 from oddarm.options import DEFAULT_STRATEGY
 from oddarm.sources.table.source import TableSource
 
@@ -139,8 +139,8 @@ def test_nouns(find):
     assert "of 12 machines" in out
     columns = ["city", "box", "Route", "class", "news", "shop_floor", "day"]
     plurals = ["cities", "boxes", "routes", "classes", "news", "shop floors", "days"]
-    assert [_plural([column]) for column in columns] == plurals
-    assert _plural(["c1"]) == _plural(["origin", "dest"]) == "arms"
+    assert [plural([column]) for column in columns] == plurals
+    assert plural(["c1"]) == plural(["origin", "dest"]) == "arms"
 
 
 def test_pairs_of_columns(find):

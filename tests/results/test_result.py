@@ -148,7 +148,7 @@ def test_nouns_are_part_of_the_sentence(strategy, words):
 @pytest.mark.parametrize("strategy", oddarm.strategies.STRATEGIES)
 def test_arms_are_ranked_once(strategy, monkeypatch):
     """Ranking, outliers, statuses and certificates of a result come from one ranking."""
-    search = oddarm.Search(10, strategy, max_outliers=1)
+    search = oddarm.Search(10, strategy, max_outliers=1, max_pulls=1000)
     for arm in search.ask(10):
         search.tell(arm, arm == 9)
     ranked, order = [], search.run.order

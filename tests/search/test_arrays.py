@@ -130,7 +130,7 @@ def test_arms_set_aside():
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_rewards_of_none_but_arms_set_aside(strategy):
     """Late rewards of arms that were all set aside are ignored by every strategy."""
-    search = Search(NAMES, strategy, max_outliers=1)
+    search = Search(NAMES, strategy, max_outliers=1, max_pulls=1000)
     search.set_aside("c", "broken")
     before = json.dumps(search.to_dict())
     search.tell_indices([2, 2], [1, 0])

@@ -30,19 +30,28 @@ from oddarm.rewards import Bernoulli, Rewards, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search, as_costs
 from oddarm.sources import RecordedSource, SimulatedArms
-from oddarm.strategies import as_strategy
+from oddarm.strategies import Fixed, as_strategy
+from oddarm.strategies.base import UNDECIDED
 from oddarm.tally import exact_sum
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
 
-PLANNED = ("adaptive", "gold", "rr", "wrr")
+PLANNED = ("adaptive", "fixed", "gold", "rr", "wrr")
 CAP = 1_000_000
 SLOW = ("wrr",)
 """Strategies that take minutes without compiled code; there they are left out."""
 SLOW_CAP = 100_000
 """The most pulls of a run, by default, where there is no compiled code."""
+DECIDED = 0.9
+"""A fixed sample needs so many pulls that this share of looks decide."""
+FIRST_LOOK, LOOK_STEP = 10, 1.1
+"""A fixed sample is tried with 10 pulls of each arm, 11, 12.1, …; no finer than that."""
 BATCHES = 16
 """Without compiled code, a sixteenth of the pulls so far is drawn at a time."""
+FIXED_NOTE = (
+    "fixed: every arm equally often, then one look; the fewest pulls with which nine looks of ten "
+    "decide. One must know them beforehand: with fewer the answer stays open, more are wasted."
+)
 COLUMNS = (
     Column("strategy", left=True),
     Column("until", left=True, dropped=1),
@@ -98,7 +107,7 @@ class StrategyCost:
         low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
             the cap counts with the cap, so a quantile that equals the cap is a lower bound.
         runs: How many runs there were.
-        capped: How many of them reached the cap.
+        capped: How many of them reached the cap; of a fixed sample, how many were left open.
         cap: The most pulls of a run.
         cost: What the pulls of a run cost, as a median; the pulls if no costs were given.
         right: How many gave a right answer: what they confirmed or denied is true within the
@@ -156,7 +165,8 @@ class Plan:
     def notes(self) -> list[str]:
         """What else there is to know about the table."""
         replaced = any(cost.replaced for cost in self.costs)
-        return [f"* drawn with replacement: {NO_POOLS}"] * replaced
+        fixed = any(cost.strategy == Fixed.name for cost in self.costs)
+        return [f"* drawn with replacement: {NO_POOLS}"] * replaced + [FIXED_NOTE] * fixed
 
     def table(self, width: int | None = None) -> str:
         """Return one line for each strategy, as text.
@@ -209,8 +219,9 @@ def plan(
     Args:
         means: The means, from `guess_means` or from a pilot; a mapping from arm to mean, a pandas
             Series whose index names the arms, or a sequence.
-        strategies: The strategies to compare; default adaptive, gold, rr, and for endless 0/1
-            rewards wrr.
+        strategies: The strategies to compare; default adaptive, fixed, gold, rr, and for endless
+            0/1 rewards wrr. For fixed, the fewest pulls are searched for with which 90 % of the
+            looks decide.
         runs: How many runs of each. If they take more than a few seconds, they share the cores, in
             processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
@@ -274,6 +285,16 @@ def plan(
         }
         if until is None and wanted == "ranked":
             options["slack"] = 0.0  # a ranking has none
+        if isinstance(strategy, Fixed):
+            look = partial(_look, values, pools, options)
+            results, cost = _fixed_cost(look, len(values), runs, cap or CAP, wanted)
+            if finished is not None:
+                for result in results:
+                    finished(result)
+            problems.append(results[0].problem)
+            right = _right(results, truth_of(problems[-1]), wanted, arms)
+            needed.append(replace(cost, right=right))
+            continue
         compiled = _compiled(name, values, options)
         most = cap or (CAP if compiled or pools else SLOW_CAP)
         options["max_pulls"] = most
@@ -377,6 +398,59 @@ def _run_on_pools(
     if result.verdict == "running":
         raise KeyboardInterrupt
     return result
+
+
+def _look(
+    means: list[float],
+    pools: Mapping[int, Floats],
+    options: SearchOptions,
+    pulls: int,
+    number: int,
+) -> Result:
+    """Return what one look at so many rewards of each arm decides."""
+    seed = options["seed"] + number
+    source: RecordedSource | SimulatedArms
+    if pools:
+        source = RecordedSource(pools, rewards=options["rewards"], seed=seed)
+    else:
+        source = SimulatedArms(means, as_rewards(options["rewards"]), seed)
+    asked: SearchOptions = {**options, "rewards": source.rewards, "max_pulls": None, "seed": seed}
+    search = Search(len(means), Fixed(pulls=pulls), **asked)
+    for arm in range(len(means)):
+        search.tell(arm, source.draw(arm, pulls))
+    return search.result()
+
+
+def _fixed_cost(
+    look: Callable[[int, int], Result], arms: int, runs: int, cap: int, until: str
+) -> tuple[list[Result], StrategyCost]:
+    """Return looks with the fewest pulls that decide nearly always, and what they cost.
+
+    The number of pulls rises by a factor of about two until enough looks decide; then a number
+    between the last two is found by bisection.
+    """
+    most = max(cap // arms, 1)
+    tried: dict[int, list[Result]] = {}
+
+    def decides(step: int) -> bool:
+        pulls = min(round(FIRST_LOOK * LOOK_STEP**step), most)
+        results = tried[step] = [look(pulls, number) for number in range(runs)]
+        return sum(result.verdict not in UNDECIDED for result in results) >= DECIDED * runs
+
+    step, below = 0, -1
+    while not (enough := decides(step)) and FIRST_LOOK * LOOK_STEP**step < most:
+        step, below = step + 8, step
+    while enough and step - below > 1:
+        middle = (step + below) // 2
+        step, below = (middle, below) if decides(middle) else (step, middle)
+    results = tried[step]
+    open_ = sum(result.verdict in UNDECIDED for result in results)
+    pulls = results[0].pulls if enough else cap
+    cost = StrategyCost(
+        strategy=Fixed.name, until=until, low=pulls, median=pulls, high=pulls, runs=runs,
+        capped=open_, cap=cap, right=None, cost=results[0].cost,
+    )  # fmt: skip
+    return results, cost
 
 
 def _right(

@@ -1,10 +1,10 @@
-"""Intervals for arms' means, valid at all times at once.
+"""Intervals for arms' means, valid at all times at once, or narrower ones for one look.
 
-| rewards | endless | finite pool |
-|---|---|---|
-| 0/1 | `BetaMixture`, `CentredBeta` | `PoolBeta` |
-| bounded | `Bernstein` | `PoolBernstein` |
-| sub-Gaussian | `NormalMixture` | - |
+| rewards | endless | finite pool | one look | one look at a finite pool |
+|---|---|---|---|---|
+| 0/1 | `BetaMixture`, `CentredBeta` | `PoolBeta` | `ClopperPearson` | `PoolClopperPearson` |
+| bounded | `Bernstein` | `PoolBernstein` | `BoundedSample` | `PoolSerfling` |
+| sub-Gaussian | `NormalMixture` | - | `SubGaussianSample` | - |
 
 `NormalMixture` is also the radius of rigorous GOLD for bounded rewards. `PaperBounded` and
 `PaperBernoulli` are the paper's own radii, as printed.
@@ -17,6 +17,13 @@ from oddarm.bounds.base import Bound, RadiusBound, at_level
 from oddarm.bounds.bernstein import Bernstein
 from oddarm.bounds.beta_mixture import BetaMixture
 from oddarm.bounds.centred_beta import CentredBeta
+from oddarm.bounds.fixed_sample import (
+    BoundedSample,
+    ClopperPearson,
+    PoolClopperPearson,
+    PoolSerfling,
+    SubGaussianSample,
+)
 from oddarm.bounds.normal_mixture import NormalMixture
 from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
@@ -31,16 +38,22 @@ __all__ = [
     "BetaMixture",
     "Bound",
     "BoundKind",
+    "BoundedSample",
     "CentredBeta",
+    "ClopperPearson",
     "NormalMixture",
     "PaperBernoulli",
     "PaperBounded",
     "PoolBernstein",
     "PoolBeta",
+    "PoolClopperPearson",
+    "PoolSerfling",
     "RadiusBound",
     "RunningIntervals",
+    "SubGaussianSample",
     "at_level",
     "interval_bound",
+    "one_look_bound",
     "radius_bound",
 ]
 
@@ -55,6 +68,18 @@ def interval_bound(rewards: Rewards, n: int, delta: float) -> Bound:
     if rewards.pools is None:
         return Bernstein(alpha, rewards.low, rewards.high)
     return PoolBernstein(alpha, rewards.low, rewards.high)
+
+
+def one_look_bound(rewards: Rewards, n: int, delta: float) -> Bound:
+    """Return the intervals for one look at fixed numbers of rewards, each arm at δ/n."""
+    alpha = error_probability("delta", delta) / whole_number("n", n, 1)
+    if isinstance(rewards, SubGaussian):
+        return SubGaussianSample(alpha, rewards.sigma)
+    if isinstance(rewards, Bernoulli):
+        return ClopperPearson(alpha) if rewards.pools is None else PoolClopperPearson(alpha)
+    if rewards.pools is None:
+        return BoundedSample(alpha, rewards.low, rewards.high)
+    return PoolSerfling(alpha, rewards.low, rewards.high)
 
 
 def radius_bound(rewards: Rewards, n: int, delta: float, kind: BoundKind) -> RadiusBound:

@@ -70,7 +70,7 @@ class Bound(Protocol):
         """Return the lower and upper ends, one of each per arm, as of now.
 
         They hold at all times at once, so the running intersection of what is returned over time
-        is valid too.
+        is valid too; those of `bounds.fixed_sample` hold at one look only.
         """
         ...
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -157,13 +157,25 @@ def _constant(rho: float) -> float:
     return rho * math.log(rho) - rho - math.lgamma(rho) - math.log(float(gammainc(rho, rho)))
 
 
-def mixing_precision(alpha: float) -> float:
-    """Return the ρ of the mixture that makes the interval tightest at V = BEST_AT."""
+def _constants(rho: Floats) -> Floats:
+    """Return the same for many ρ of any size, by Stirling's formula."""
+    from scipy.special import gammainc
+
+    inside = np.log(gammainc(rho, rho))
+    return np.asarray(0.5 * np.log(rho) - HALF_LOG_2PI - stirling_remainder(rho) - inside)
+
+
+@overload
+def mixing_precision(alpha: float) -> float: ...
+@overload
+def mixing_precision(alpha: float, best_at: Floats) -> Floats: ...
+def mixing_precision(alpha: float, best_at: Any = BEST_AT) -> Any:
+    """Return the ρ of the mixture that makes the interval tightest at V = `best_at`."""
     level = 2 * math.log(2 / alpha)
-    return BEST_AT / (level + math.log1p(level))
+    return best_at / (level + math.log1p(level))
 
 
-def log_wealth(s: Floats, v: Floats, rho: float) -> Floats:
+def log_wealth(s: Floats, v: Floats, rho: float | Floats) -> Floats:
     """Return the log of the gamma-exponential mixture at S = s ≥ 0 and V = v (scale 1).
 
     Howard et al. (2021), Proposition 9, with log Γ expanded by Stirling so that terms of the size
@@ -172,9 +184,10 @@ def log_wealth(s: Floats, v: Floats, rho: float) -> Floats:
     from scipy.special import gammainc
 
     a = v + rho
+    constant = _constant(rho) if isinstance(rho, float) else _constants(rho)
     with np.errstate(divide="ignore"):
         return np.asarray(
-            _constant(rho)
+            constant
             + (s - a * np.log1p(s / a))
             - 0.5 * np.log(a)
             + HALF_LOG_2PI

@@ -10,7 +10,7 @@ import typer
 
 from oddarm._text import printable
 from oddarm._version import __version__
-from oddarm.cli import find, plan, serve, simulate, studies, watch
+from oddarm.cli import find, plan, scan, serve, simulate, studies, watch
 from oddarm.cli.signals import INTERRUPTED, TERMINATED, ended_by_signals
 from oddarm.errors import OddarmError
 
@@ -45,6 +45,7 @@ def _options(
 
 
 app.command()(ended_by_signals(find.find))
+app.command()(scan.scan)
 app.command()(plan.plan)
 app.command()(simulate.simulate)
 app.command()(serve.serve)

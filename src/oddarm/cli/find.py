@@ -20,7 +20,7 @@ from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
 if TYPE_CHECKING:
     from oddarm.sources.table.source import TableSource
 
-__all__ = ["find"]
+__all__ = ["find", "plural"]
 
 RowSeed = Annotated[int, shared.search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
@@ -123,7 +123,7 @@ def find(
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     problem = ProblemOptions(epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta)
-    noun = noun or _plural(columns)
+    noun = noun or plural(columns)
     with source:
         if compare:
             run = partial(
@@ -213,7 +213,7 @@ def _about(source: TableSource) -> tuple[str, str]:
     return source.note, skipped
 
 
-def _plural(columns: list[str]) -> str:
+def plural(columns: list[str]) -> str:
     """Return the plural of the name of the arm column; "arms" if the name is not a word."""
     word = columns[0].replace("_", " ").strip()
     if len(columns) > 1 or not re.fullmatch(r"[A-Za-z][A-Za-z ]*", word):

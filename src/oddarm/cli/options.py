@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
 import typer
 
@@ -42,6 +42,7 @@ __all__ = [
     "Where",
     "check_plot",
     "check_written",
+    "name_data",
     "open_data",
     "print_report",
     "reward_range",
@@ -117,6 +118,26 @@ def open_data(
     data: str, arm: Sequence[str] | None, reward: str | None, **options: Any
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
+    named = name_data(data, arm, reward)
+    source = oddarm.open_table(named.data, named.arm, named.reward, **options)
+    return source, named.columns
+
+
+class NamedData(NamedTuple):
+    """Data, the columns of its arms, and its rewards."""
+
+    data: str
+    columns: list[str]
+    reward: str
+
+    @property
+    def arm(self) -> str | list[str]:
+        """The column of the arm, or several."""
+        return self.columns[0] if len(self.columns) == 1 else self.columns
+
+
+def name_data(data: str, arm: Sequence[str] | None, reward: str | None) -> NamedData:
+    """Return what the command line names; for a bundled table, its file and its columns."""
     bundled = oddarm.datasets.BUNDLED.get(data)
     is_address = "://" in data or is_postgres(data)
     if not data or (not is_address and not Path(data).exists()):
@@ -132,11 +153,7 @@ def open_data(
             "--reward is missing: name the column of rewards, such as --reward slow, "
             "or an expression, such as --reward 'ms > 200'."
         )
-    columns = list(arm)
-    source = oddarm.open_table(
-        data, columns[0] if len(columns) == 1 else columns, reward, **options
-    )
-    return source, columns
+    return NamedData(data, list(arm), reward)
 
 
 def _refuse_missing(data: str) -> NoReturn:

@@ -62,8 +62,8 @@ def plan(
     strategy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A strategy; repeat it for several. [default: adaptive, gold, rr, and wrr for "
-            "endless 0/1 rewards]"
+            help="A strategy; repeat it for several. [default: adaptive, fixed, gold, rr, and wrr "
+            "for endless 0/1 rewards]"
         ),
     ] = None,
     until: Annotated[

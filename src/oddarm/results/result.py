@@ -212,6 +212,8 @@ class Result:
             return f"Not done: {found} {of_all} set apart so far, after {self.spent}."
         if self.verdict == "budget":
             return f"The budget ended first: {found} {of_all} set apart after {self.spent}."
+        if self.verdict == "rows":
+            return f"The {self.nouns[1]} leave it open which {of_all} stand apart: {self.spent}."
         if self.verdict == "none":
             return f"None {of_all} stands apart; found with {self.spent}; {self._sureness}."
         if self.verdict == "confirmed":

@@ -17,6 +17,7 @@ from oddarm.strategies.base import (
     Until,
     Verdict,
 )
+from oddarm.strategies.fixed import Fixed
 from oddarm.strategies.gold import Gold
 from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
 from oddarm.strategies.robust.elim import ROAIElim
@@ -35,6 +36,7 @@ __all__ = [
     "WRR",
     "Adaptive",
     "Certificate",
+    "Fixed",
     "Gold",
     "MaxGap",
     "MaxGapTop2",
@@ -51,7 +53,7 @@ __all__ = [
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (Adaptive, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
+    for cls in (Adaptive, Fixed, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
 }
 
 

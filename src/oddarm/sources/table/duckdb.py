@@ -18,7 +18,7 @@ from concurrent.futures import Future, wait
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -65,6 +65,9 @@ class DuckRows(ShuffledRows):
         file: A file that this SQL may read, because it holds the data.
     """
 
+    stored: ClassVar[str] = "TABLE"
+    """Whether the picked rows are copied or only described: TABLE or VIEW."""
+
     def __init__(
         self,
         name: str,
@@ -85,8 +88,7 @@ class DuckRows(ShuffledRows):
             connection.seal(file)
             self._select(data)
             self._refuse_bad_rows()
-            self._group()
-            self._shuffle()
+            self._take()
         except BaseException:
             self.close()
             raise
@@ -110,6 +112,11 @@ class DuckRows(ShuffledRows):
         """Close the connection and remove the temporary folder."""
         self._connection.close()
 
+    def _take(self) -> None:
+        """Make of the picked rows what is wanted: a random order."""
+        self._group()
+        self._shuffle()
+
     def _load(self, data: str) -> str:
         """Copy the data into a temporary table and note the lines that are not rows."""
         self._sql(f"CREATE TEMP TABLE data AS FROM {data}")
@@ -126,12 +133,14 @@ class DuckRows(ShuffledRows):
         self._check_columns(columns)
         reward, number = self._reward(data, columns)
         self._sql(
-            f"CREATE TEMP TABLE picked AS SELECT oddarm_row AS number, {self.pick.named_arms}, "
+            f"CREATE TEMP {self.stored} picked AS "
+            f"SELECT oddarm_row AS number, {self.pick.named_arms}, "
             f"{reward if self._text else 'NULL'} AS raw, {number} AS reward "
             f"FROM (SELECT row_number() OVER () AS oddarm_row, * FROM {data}) "
             f"WHERE {self.pick.condition}"
         )
-        self._sql("DROP TABLE IF EXISTS temp.data")
+        if self.stored == "TABLE":
+            self._sql("DROP TABLE IF EXISTS temp.data")
 
     def _reward(self, data: str, columns: Sequence[str]) -> tuple[str, str]:
         """Return the reward as SQL, as it is and as a number."""
@@ -220,6 +229,9 @@ class DuckRows(ShuffledRows):
             raise SourceError(
                 f"{self.name} cannot be read ({sentence(error)}): {remedy}."
             ) from None
+
+
+R = TypeVar("R", bound=DuckRows)
 
 
 class Connection:
@@ -314,8 +326,10 @@ class Connection:
             raise
 
 
-def open_file(path: Path, reader: str, pick: Pick, encoding: str | None = None) -> DuckRows:
-    """Return the shuffled rows of a CSV, Parquet or JSON lines file."""
+def open_file(
+    path: Path, reader: str, pick: Pick, encoding: str | None, kind: Callable[..., R]
+) -> R:
+    """Return the rows of a CSV, Parquet or JSON lines file."""
     arms = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in pick.arm)
     name = str(path.absolute())
     plain = re.sub(r"([*?[])", r"[\1]", name)  # a name, not a pattern of many names
@@ -324,20 +338,20 @@ def open_file(path: Path, reader: str, pick: Pick, encoding: str | None = None) 
     )
     # Detecting the types of text takes long, and a sealed connection cannot look up a pattern.
     load = reader != ".parquet" or plain != name
-    return DuckRows(str(path), pick, Connection(), data, load=load, file=None if load else name)
+    return kind(str(path), pick, Connection(), data, load=load, file=None if load else name)
 
 
-def open_frame(table: Any, pick: Pick) -> DuckRows:
-    """Return the shuffled rows of an Arrow table."""
+def open_frame(table: Any, pick: Pick, kind: Callable[..., R]) -> R:
+    """Return the rows of an Arrow table."""
     connection = Connection()
     connection.connection.register("frame", table)
-    rows = DuckRows("the data frame", pick, connection, "frame")
+    rows = kind("the data frame", pick, connection, "frame")
     connection.connection.unregister("frame")
     return rows
 
 
-def open_database(path: Path, pick: Pick) -> DuckRows:
-    """Return the shuffled rows of a table or query of a DuckDB file, which is only read."""
+def open_database(path: Path, pick: Pick, kind: Callable[..., R]) -> R:
+    """Return the rows of a table or query of a DuckDB file, which is only read."""
     query = pick.query
     connection = Connection()
     try:
@@ -359,7 +373,7 @@ def open_database(path: Path, pick: Pick) -> DuckRows:
     else:
         table = _table(connection, path, pick.table)
         name, data = f"table {table!r} of {path}", ".".join(map(identifier, table.split(".")))
-    rows = DuckRows(name, pick, connection, data)
+    rows = kind(name, pick, connection, data)
     connection.fetch("USE memory")
     connection.fetch("DETACH oddarm_data")  # so that others can write to the file
     return rows

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from oddarm._checks import whole_number
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Rewards
-from oddarm.sources.table.duckdb import open_database, open_file, open_frame
+from oddarm.sources.table.duckdb import DuckRows, open_database, open_file, open_frame
 from oddarm.sources.table.files import DATABASES, check_file, reader_of
 from oddarm.sources.table.frames import as_arrow
-from oddarm.sources.table.postgres import open_postgres
-from oddarm.sources.table.rows import Pick, ShuffledRows
+from oddarm.sources.table.postgres import PostgresRows, open_postgres
+from oddarm.sources.table.rows import Pick
 from oddarm.sources.table.source import TableSource
 
-__all__ = ["open_table"]
+__all__ = ["open_rows", "open_table", "picked"]
+
+D = TypeVar("D", bound=DuckRows)
+P = TypeVar("P", bound=PostgresRows)
 
 
 def open_table(
@@ -60,6 +63,26 @@ def open_table(
         ...     source.arms, source.rewards.pools, source.draw("c", 3)
         (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
     """
+    pick = picked(arm, reward, where=where, table=table, query=query, bad_rows=bad_rows, seed=seed)
+    rows = open_rows(data, pick, encoding, (DuckRows, PostgresRows))
+    try:
+        return TableSource(rows, rewards, replace=replace, seed=pick.seed)
+    except BaseException:
+        rows.close()
+        raise
+
+
+def picked(
+    arm: str | Sequence[str],
+    reward: str,
+    *,
+    where: str | None,
+    table: str | None,
+    query: str | None,
+    bad_rows: str,
+    seed: int = 0,
+) -> Pick:
+    """Return which columns and rows are wanted, or raise ParameterError."""
     if bad_rows not in ("error", "skip"):
         raise ParameterError(f"bad_rows == {bad_rows!r}, must be 'error' or 'skip'.")
     columns = (arm,) if isinstance(arm, str) else tuple(arm)
@@ -68,16 +91,21 @@ def open_table(
     if "" in columns or len(set(columns)) < len(columns):
         raise ParameterError(f"arm == {arm!r}, must name columns, each once: drop the others.")
     seed = whole_number("seed", seed, least=0)
-    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
-    rows = _rows(data, pick, encoding)
-    try:
-        return TableSource(rows, rewards, replace=replace, seed=seed)
-    except BaseException:
-        rows.close()
-        raise
+    return Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
 
 
-def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
+def open_rows(
+    data: Any, pick: Pick, encoding: str | None, kinds: tuple[Callable[..., D], Callable[..., P]]
+) -> D | P:
+    """Open data of any kind.
+
+    Args:
+        data: As for `open_table`.
+        pick: Which columns and rows to take.
+        encoding: As for `open_table`.
+        kinds: What to make of rows that DuckDB reads, and of those that PostgreSQL reads.
+    """
+    duck, postgres = kinds
     if pick.table is not None and pick.query is not None:
         raise ParameterError("table and query are both given, must be one of them: drop the other.")
     address = data if isinstance(data, str) and ("://" in data or is_postgres(data)) else None
@@ -90,12 +118,12 @@ def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
                 f"data is a {scheme}:// address, must be a file or a postgresql:// URL: "
                 "fetch or export it to a file first."
             )
-        return open_postgres(address, pick)
+        return open_postgres(address, pick, postgres)
     path = Path(data) if isinstance(data, str | os.PathLike) else None
     reader = None if path is None else reader_of(path)
     if path is not None and reader in DATABASES:
         check_file(path, reader, encoding)
-        return open_database(path, pick)
+        return open_database(path, pick, duck)
     if pick.table is not None or pick.query is not None:
         given = "table" if pick.query is None else "query"
         raise ParameterError(
@@ -103,6 +131,6 @@ def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:
             "drop it, and choose rows with where."
         )
     if path is None or reader is None:
-        return open_frame(as_arrow(data), pick)
+        return open_frame(as_arrow(data), pick, duck)
     check_file(path, reader, encoding)
-    return open_file(path, reader, pick, encoding)
+    return open_file(path, reader, pick, encoding, duck)

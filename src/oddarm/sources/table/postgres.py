@@ -8,8 +8,9 @@ protocol of PostgreSQL refuses a second statement.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -78,6 +79,12 @@ class PostgresRows(ShuffledRows):
             "CREATE TEMP TABLE oddarm_rows "
             "(arm integer NOT NULL, position bigint NOT NULL, reward double precision NOT NULL)"
         )
+        self._read(self._group, self._shuffle)
+        self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
+        self._sql("ANALYZE pg_temp.oddarm_rows")
+
+    def _read(self, *parts: Callable[[str, str], None]) -> None:
+        """Read the data in one transaction: check the rows, then do each part with them."""
         with self._connection.transaction():
             # All later statements see one snapshot and can write only temporary tables. No
             # statement can change that once the first query has run.
@@ -85,10 +92,8 @@ class PostgresRows(ShuffledRows):
             self._sql("SELECT 1")
             picked, is_usable = self._picked()
             self._refuse_bad_rows(picked, is_usable)
-            self._group(picked, is_usable)
-            self._shuffle(picked, is_usable)
-        self._sql("CREATE UNIQUE INDEX ON pg_temp.oddarm_rows (arm, position)")
-        self._sql("ANALYZE pg_temp.oddarm_rows")
+            for part in parts:
+                part(picked, is_usable)
 
     def _picked(self) -> tuple[str, str]:
         """Return as SQL the picked rows, and the condition for a usable row."""
@@ -201,8 +206,11 @@ class PostgresRows(ShuffledRows):
         raise SourceError(f"{self.name} cannot be read ({sentence(reason)}): {remedy}.") from None
 
 
-def open_postgres(url: str, pick: Pick) -> PostgresRows:
-    """Return the shuffled rows of a table or query of a PostgreSQL database."""
+R = TypeVar("R", bound=PostgresRows)
+
+
+def open_postgres(url: str, pick: Pick, kind: Callable[..., R]) -> R:
+    """Return the rows of a table or query of a PostgreSQL database."""
     try:
         psycopg: Any = import_module("psycopg")
     except ImportError:
@@ -233,4 +241,4 @@ def open_postgres(url: str, pick: Pick) -> PostgresRows:
             f"{database} cannot be reached ({sentence(address.reason(error))}): "
             "check the URL, the password, and that the server is running."
         ) from None
-    return PostgresRows(name, pick, connection, data)
+    return kind(name, pick, connection, data)

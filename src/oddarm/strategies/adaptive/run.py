@@ -178,6 +178,12 @@ class AdaptiveRun(Run):
         self.asked[:] = self.tally.counts
         self._settle()
 
+    def look(self, bound: Bound) -> None:
+        """Decide by all rewards told with other intervals, without the evidence of pairs."""
+        self._bound, self.pair_delta = bound, 0.0
+        self.dirty[:] = self.tally.counts > 0
+        self._settle()
+
     def _narrowed(self, arms: Indices) -> tuple[Floats, Floats]:
         """Return the intervals of some arms by all rewards told."""
         low, high = self._bound.interval(self.tally.take(arms.tolist()))

@@ -1,0 +1,169 @@
+"""All rows of a table at once: one look with intervals for one look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from oddarm._checks import whole_number
+from oddarm.errors import ParameterError, SourceError
+from oddarm.options import ProblemOptions, check_names
+from oddarm.results.result import Result
+from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
+from oddarm.search import Search
+from oddarm.sources.table.opening import picked
+from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
+from oddarm.strategies.fixed import Fixed, FixedRun
+from oddarm.tally import Tally
+
+__all__ = ["scan"]
+
+
+def scan(
+    data: Any,
+    arm: str | Sequence[str] | None = None,
+    reward: str | None = None,
+    *,
+    where: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    rewards: str | Sequence[float] | Rewards | None = None,
+    rows: Literal["sample", "all"] = "sample",
+    min_rows: int | None = None,
+    bad_rows: Literal["error", "skip"] = "error",
+    encoding: str | None = None,
+    **problem: Unpack[ProblemOptions],
+) -> Result:
+    """Find the outlying arms of a table, by all of its rows at once.
+
+    The database adds up the rewards of each arm, so a million rows take milliseconds. All rows are
+    looked at once, with intervals for one look, which are narrower than those of a search. What
+    they leave open has the verdict "rows": more rows are needed, most of all of the arms in
+    `result.provenance["short"]`. Looking again whenever a few rows
+    have come is not one look: use a search for that.
+
+    Args:
+        data: As for `open_table`; or a mapping from arm to rewards.
+        arm: The column that names the arm, or several columns; none for a mapping.
+        reward: The column of the reward, or an SQL expression such as "delay > 15".
+        where: An SQL condition on the rows.
+        table: The table of a DuckDB file or PostgreSQL database.
+        query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
+        rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
+            the range of the rewards in the table.
+        rows: "sample" if the rows are a sample of what the arms do, as those of a log are; "all" if
+            they are all that there is. Then the means are known, and so is the answer.
+        min_rows: The fewest rows of an arm; arms with fewer are left out and counted.
+        bad_rows: As for `open_table`.
+        encoding: As for `open_table`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
+
+    Example:
+        >>> import oddarm
+        >>> late = {"ams": [0] * 459 + [1] * 41, "cdg": [0] * 452 + [1] * 48,
+        ...         "fra": [0] * 445 + [1] * 55, "gru": [0] * 80 + [1] * 420}
+        >>> result = oddarm.scan(late, max_outliers=1)
+        >>> result.verdict, result.outliers
+        ('confirmed', ['gru'])
+    """
+    check_names(scan, problem, ProblemOptions)
+    if rows not in ("sample", "all"):
+        raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
+    least = 1 if min_rows is None else whole_number("min_rows", min_rows, 1)
+    if isinstance(data, Mapping):
+        if (arm, reward, where, table, query, encoding) != (None,) * 6:
+            raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
+        sums = sums_of_arrays(data)
+    else:
+        if arm is None or reward is None:
+            raise ParameterError("arm and reward are missing: name the columns of the table.")
+        pick = picked(arm, reward, where=where, table=table, query=query, bad_rows=bad_rows)
+        sums = sums_of_table(data, pick, encoding, exact=rows == "all")
+    supposed = []
+    if sums.skipped:
+        supposed.append(_left_out(sums.skipped, "bad row", ""))
+    few = sums.counts < least
+    if few.any():
+        sums = sums.keep(~few)
+        supposed.append(_left_out(int(few.sum()), "arm", f" with fewer than {least:,} rows"))
+    model = _model(sums, rewards, rows)
+    if rewards is None and isinstance(model, Bounded) and rows == "sample":
+        supposed.append(
+            f"This supposes that no reward is below {model.low:g} or above {model.high:g}, the "
+            "least and the greatest of the table."
+        )
+    return _look(sums, model, problem, supposed)
+
+
+def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list[str]) -> Result:
+    """Return what the sums decide."""
+    strategy = Fixed(pulls=int(sums.counts.max(initial=1)))
+    search = Search(list(sums.arms), strategy, rewards=model, **problem)
+    search.supposes += supposed
+    _fill(search.tally, sums)
+    assert isinstance(search.run, FixedRun)
+    search.run.look("rows")
+    result = search.result().with_nouns("arms", "rows")
+    short = [search.names[k] for k in search.run.short_arms().tolist()]
+    return replace(result, provenance={**result.provenance, "short": short}) if short else result
+
+
+def _fill(tally: Tally, sums: ArmSums) -> None:
+    """Give a tally the sums."""
+    tally.counts[:] = sums.counts
+    tally.pulls = int(sums.counts.sum())
+    tally.totals[:] = sums.sums + sums.counts * sums.centre
+    if tally.exact is not None:
+        exact = sums.exact
+        tally.exact = (
+            [Decimal(repr(x)) for x in tally.totals.tolist()] if exact is None else [*exact]
+        )
+        tally.totals[:] = [float(total) for total in tally.exact]
+    if tally.beyond is not None:
+        most = sums.counts * (sums.high - tally.rewards.low)
+        tally.beyond[:] = np.clip(
+            sums.sums + sums.counts * (sums.centre - tally.rewards.low), 0.0, most
+        )
+    if tally.scatter is not None:
+        tally.scatter[:] = sums.scatter
+
+
+def _model(sums: ArmSums, rewards: Any, rows: str) -> Rewards:
+    """Return what a reward may be, as declared or as the data has them."""
+    if not len(sums.arms):
+        raise SourceError(f"{sums.name} has no arm with enough rows: lower min_rows.")
+    if rewards is not None:
+        model = replace(as_rewards(rewards), pools=None)
+    elif sums.zero_one:
+        model = Bernoulli()
+    elif sums.low == sums.high:
+        raise SourceError(
+            f"every reward of {sums.name} is {sums.low:g}, so no arm can differ: "
+            "name another column as the reward."
+        )
+    else:
+        model = Bounded(minimum=sums.low, maximum=sums.high)
+    fits = sums.zero_one if isinstance(model, Bernoulli) else True
+    if not fits or sums.low < model.low or sums.high > model.high:
+        must = "0 or 1" if isinstance(model, Bernoulli) else f"in [{model.low:g}, {model.high:g}]"
+        raise SourceError(
+            f"rewards of {sums.name} go from {sums.low:g} to {sums.high:g}, must be {must} as "
+            "declared: leave rewards out, or declare their range (low, high)."
+        )
+    if rows == "sample":
+        return model
+    if isinstance(model, SubGaussian):
+        raise ParameterError(
+            "rows == 'all' with sub-Gaussian rewards, which have no end: leave rewards out."
+        )
+    return replace(model, pools=tuple(sums.counts.tolist()))
+
+
+def _left_out(count: int, noun: str, which: str) -> str:
+    """Return the sentence about what was left out."""
+    were = f"1 {noun}{which} was" if count == 1 else f"{count:,} {noun}s{which} were"
+    return f"{were} left out."

@@ -1,0 +1,93 @@
+"""`oddarm scan`: the outlying arms of a table, by all of its rows at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import oddarm
+from oddarm._text import printable
+from oddarm.cli import options as shared
+from oddarm.cli.find import plural
+from oddarm.options import DEFAULTS, ProblemOptions
+from oddarm.strategies.base import UNDECIDED
+
+__all__ = ["scan"]
+
+OPEN = 3
+"""The exit code if the rows leave the answer open."""
+
+
+def scan(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV, Parquet, JSON lines or DuckDB file, a postgresql:// URL, or flights, "
+            "the data that comes with oddarm."
+        ),
+    ],
+    arm: shared.ArmColumns = None,
+    reward: shared.RewardColumn = None,
+    where: shared.Where = None,
+    table: shared.TableName = None,
+    query: shared.Query = None,
+    epsilon: Annotated[float | None, shared.search_option("epsilon")] = None,
+    min_gap: Annotated[float | None, shared.search_option("min_gap")] = None,
+    slack: Annotated[float | None, shared.search_option("slack")] = None,
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = DEFAULTS["delta"],
+    bounds: shared.Range = None,
+    rows: Annotated[
+        Literal["sample", "all"],
+        typer.Option(help="Whether the rows are a sample of what the arms do, or all there is."),
+    ] = "sample",
+    min_rows: Annotated[
+        int | None, typer.Option(min=1, help="Leave out arms with fewer rows.")
+    ] = None,
+    skip_bad_rows: shared.SkipBadRows = False,
+    encoding: shared.Encoding = None,
+    noun: Annotated[
+        str | None,
+        typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
+    ] = None,
+    as_json: shared.JsonOnly = False,
+) -> None:
+    """Find the outliers among the arms of a table, by all of its rows at once.
+
+    Exit code 0 if the rows decide, 3 if they leave it open. For example:
+
+    oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
+
+    oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
+    """
+    shared.check_plot(plot)
+    problem = ProblemOptions(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta
+    )
+    if slack is not None:
+        problem["slack"] = slack
+    oddarm.Problem(**problem)  # refuse bad parameters before data is opened
+    named = shared.name_data(data, arm, reward)
+    result = oddarm.scan(
+        named.data, named.arm, named.reward, where=where, table=table, query=query,
+        rewards=shared.reward_range(bounds), rows=rows, min_rows=min_rows,
+        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
+    ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    if plot is not None:
+        result.plot(plot)
+    if as_json:
+        print(result.to_json(indent=2))
+    else:
+        shown = max(20, len(result.outliers))
+        sentences = [result.summary]
+        shared.print_report(sentences, lambda width: f"{result.table(shown, width=width)}\n")
+        if plot is not None:
+            print(f"plot: {printable(plot)}")
+    if result.verdict in UNDECIDED:
+        raise typer.Exit(OPEN)

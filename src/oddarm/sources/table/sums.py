@@ -1,0 +1,204 @@
+"""Sums of the rewards of each arm, by the database: no row reaches Python."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oddarm._typing import Floats, Wholes
+from oddarm.errors import SourceError
+from oddarm.rewards import LARGEST
+from oddarm.sources.table.duckdb import DuckRows
+from oddarm.sources.table.opening import open_rows
+from oddarm.sources.table.postgres import PostgresRows
+from oddarm.sources.table.rows import Pick, ShuffledRows
+from oddarm.tally import exact_sum
+
+__all__ = ["ArmSums", "sums_of_arrays", "sums_of_table"]
+
+DECIMALS = (0, 2, 4, 6)
+"""How many decimals rewards may have for DuckDB to add them exactly."""
+WHOLE = 2**52
+"""Below this, a float and the whole number that it is rounded to are certain."""
+
+
+@dataclass(frozen=True)
+class ArmSums:
+    """What is known of the rewards of each arm.
+
+    Attributes:
+        name: What the data is called in messages.
+        arms: The names of the arms.
+        counts: How many rewards each has.
+        centre: A number near the rewards, so that sums lose no digits to an offset.
+        sums: The sum of (reward - centre) of each arm.
+        scatter: The sum of squared deviations from the arm's mean.
+        low: The least reward.
+        high: The greatest reward.
+        zero_one: Whether every reward is 0 or 1.
+        skipped: How many bad rows were left out.
+        exact: The exact sums, each reward read as the decimal that it prints as; None if they are
+            not wanted, or the rewards have too many digits to add them in the database.
+    """
+
+    name: str
+    arms: Sequence[Hashable]
+    counts: Wholes
+    centre: float
+    sums: Floats
+    scatter: Floats
+    low: float
+    high: float
+    zero_one: bool
+    skipped: int = 0
+    exact: Sequence[Decimal] | None = None
+
+    def keep(self, wanted: Any) -> ArmSums:
+        """Return the sums of some arms, given as an array of flags."""
+        places = np.flatnonzero(wanted).tolist()
+        return ArmSums(
+            self.name, [self.arms[k] for k in places], self.counts[places], self.centre,
+            self.sums[places], self.scatter[places], self.low, self.high, self.zero_one,
+            self.skipped, None if self.exact is None else [self.exact[k] for k in places],
+        )  # fmt: skip
+
+
+def sums_of_table(data: Any, pick: Pick, encoding: str | None, exact: bool) -> ArmSums:
+    """Return the sums of a table of any kind, as `open_table` opens it; exact ones if wanted."""
+    kinds = partial(DuckSums, exact=exact), partial(PostgresSums, exact=exact)
+    rows = open_rows(data, pick, encoding, kinds)
+    rows.close()
+    return rows.found
+
+
+def sums_of_arrays(rewards: Mapping[Any, ArrayLike]) -> ArmSums:
+    """Return the sums of arrays of rewards by arm."""
+    arrays: list[Floats] = []
+    for arm, values in rewards.items():
+        try:
+            array = np.asarray(values, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            array = np.array([np.nan])
+        if not len(array) or not (np.abs(array) <= LARGEST).all():
+            what = "has no rewards" if not len(array) else "has a reward that is not a number"
+            raise SourceError(f"arm {arm!r} {what}, must have one or more finite numbers.")
+        arrays.append(array)
+    if len(arrays) < 3:
+        raise SourceError(f"{len(arrays)} arms, must be 3 or more: an outlier and two others.")
+    centre = float(arrays[0][0])
+    return ArmSums(
+        name="the rewards",
+        arms=list(rewards),
+        counts=np.array([len(array) for array in arrays], dtype=np.int64),
+        centre=centre,
+        sums=np.array([(array - centre).sum() for array in arrays]),
+        scatter=np.array([((array - array.mean()) ** 2).sum() for array in arrays]),
+        low=min(float(array.min()) for array in arrays),
+        high=max(float(array.max()) for array in arrays),
+        zero_one=all(bool(((array == 0) | (array == 1)).all()) for array in arrays),
+        exact=[exact_sum(array) for array in arrays],
+    )
+
+
+def _found(
+    rows: ShuffledRows, groups: Sequence[Sequence[Any]], exact: Sequence[Decimal] | None
+) -> ArmSums:
+    """Return sums from groups (arm, …, size, least, greatest, zero-one, centre, sum, scatter)."""
+    width = len(rows.pick.arm)
+    rows._keep_groups(groups)
+    if max(abs(rows.low), abs(rows.high)) > LARGEST:
+        raise SourceError(
+            f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be at most "
+            f"{LARGEST:g} in size: scale them."
+        )
+    return ArmSums(
+        name=rows.name,
+        arms=rows.arms,
+        counts=np.array(rows.sizes, dtype=np.int64),
+        centre=float(groups[0][width + 4]),
+        sums=np.array([float(group[width + 5]) for group in groups]),
+        scatter=np.array([max(float(group[width + 6]), 0.0) for group in groups]),
+        low=rows.low,
+        high=rows.high,
+        zero_one=rows.zero_one,
+        skipped=rows.skipped,
+        exact=exact,
+    )
+
+
+class DuckSums(DuckRows):
+    """Sums that DuckDB has made, of rows that it reads where they are."""
+
+    stored: ClassVar[str] = "VIEW"
+    found: ArmSums
+
+    def __init__(self, *args: Any, exact: bool, **options: Any) -> None:
+        self._exactly = exact
+        super().__init__(*args, **options)
+
+    def _take(self) -> None:
+        """Add the rewards of each arm."""
+        keys = ", ".join(self.pick.keys)
+        usable = f"temp.picked WHERE {self._is_usable}"
+        first = self._sql(f"SELECT reward FROM {usable} LIMIT 1")
+        centre = f"{first[0][0]!r}::DOUBLE" if first else "0::DOUBLE"
+        groups = self._sql(
+            f"SELECT {keys}, count(*), min(reward), max(reward), bool_and(reward IN (0, 1)), "
+            f"{centre}, fsum(reward - {centre}), var_pop(reward - {centre}) * count(*) "
+            f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
+        )
+        self.found = _found(self, groups, self._exact(keys, usable) if self._exactly else None)
+
+    def _exact(self, keys: str, usable: str) -> Sequence[Decimal] | None:
+        """Return the exact sums; None if the rewards have too many digits."""
+        [fits] = self._sql(f"SELECT {', '.join(map(_is_decimal, DECIMALS))} FROM {usable}")
+        if True not in fits:
+            return None
+        digits = DECIMALS[fits.index(True)]
+        sums = self._sql(
+            f"SELECT sum(CAST(round(reward * 1e{digits}) AS BIGINT)) "
+            f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
+        )
+        return [Decimal(total).scaleb(-digits) for (total,) in sums]
+
+
+def _is_decimal(digits: int) -> str:
+    """Return as SQL whether every reward prints with at most so many decimals."""
+    scaled = f"reward * 1e{digits}"
+    return f"bool_and(abs({scaled}) < {WHOLE} AND round({scaled}) / 1e{digits} = reward)"
+
+
+class PostgresSums(PostgresRows):
+    """Sums that PostgreSQL has made; it writes nothing."""
+
+    found: ArmSums
+
+    def __init__(self, *args: Any, exact: bool) -> None:
+        self._exactly = exact
+        super().__init__(*args)
+
+    def _make(self) -> None:
+        self._read(self._sums)
+
+    def _sums(self, picked: str, is_usable: str) -> None:
+        """Add the rewards of each arm."""
+        keys = ", ".join(self.pick.keys)
+        usable = f"{picked} WHERE {is_usable}"
+        first = self._sql(f"SELECT reward FROM {usable} LIMIT 1").fetchall()
+        centre = f"{first[0][0]!r}::float8" if first else "0::float8"
+        groups = self._sql(
+            f"SELECT {keys}, count(*), min(reward), max(reward), bool_and(reward IN (0, 1)), "
+            f"{centre}, sum(reward - ({centre})), var_pop(reward - ({centre})) * count(*), "
+            f"bool_and(reward::numeric::float8 = reward), sum(reward::numeric) "
+            f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
+        ).fetchall()
+        exact = None
+        if self._exactly and all(group[-2] for group in groups):
+            exact = [Decimal(group[-1]) for group in groups]
+        self.found = _found(self, groups, exact)

@@ -1,0 +1,58 @@
+"""`oddarm scan`, as a person would run it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from oddarm.cli.app import app
+from support.tables import write_csv
+
+
+@pytest.fixture
+def requests(tmp_path):
+    """A table of twelve hosts, of which one times out far more often."""
+    host = [f"host-{k:02}" for k in range(12) for _ in range(400)]
+    out = [int(r % 10 < (9 if k == 7 else 1)) for k in range(12) for r in range(400)]
+    return write_csv(tmp_path / "requests.csv", {"host": host, "timed_out": out})
+
+
+def run(*arguments):
+    """Return what a command prints and its exit code."""
+    result = CliRunner().invoke(app, ["scan", *map(str, arguments)], env={"COLUMNS": "100"})
+    return result.exit_code, result.output
+
+
+def test_it_names_the_outlier(requests):
+    """The sentence speaks of hosts and rows, and the exit code is 0."""
+    code, text = run(requests, "--arm", "host", "--reward", "timed_out")
+    assert code == 0
+    assert text.startswith("1 of 12 hosts stands apart, above the rest; found with 4,800 rows")
+    assert "host-07" in text.split("status")[1].splitlines()[1]
+
+
+def test_json_is_the_result(requests):
+    """With --json there is nothing but JSON."""
+    code, text = run(requests, "--arm", "host", "--reward", "timed_out", "--json")
+    assert code == 0
+    assert json.loads(text)["outliers"] == ["host-07"]
+
+
+def test_open_answers_have_exit_code_3(requests):
+    """If the rows leave it open, the exit code is 3; all rows decide."""
+    options = (requests, "--arm", "host", "--reward", "timed_out", "--delta", "1e-90")
+    assert run(*options)[0] == 3
+    assert run(*options, "--rows", "all")[0] == 0
+
+
+def test_bundled_data_has_its_columns():
+    """The flights need no column to be named."""
+    code, text = run("flights", "--rows", "all", "--min-rows", 100)
+    assert code == 0
+    assert "routes" in text
+
+
+def test_bad_options_are_refused_before_data_is_opened(tmp_path):
+    """A bad parameter is named even if the file is not there."""
+    result = CliRunner().invoke(app, ["scan", str(tmp_path / "no.csv"), "--epsilon", "-1"])
+    assert "epsilon" in str(result.exception)
