@@ -31,7 +31,8 @@ def main() -> None:
     """Have labels checked until the answer is sure, and say what that cost."""
     labels = {worker: [(worker, number) for number in range(LABELS)] for worker in error_rate}
     pool = oddarm.sources.PoolSource(labels, check)
-    result = oddarm.find(pool, until="found", max_outliers=3, delta=0.05)
+    # Who is wrong at least 20 points more, or less, often than every other worker?
+    result = oddarm.find(pool, min_gap=0.2, max_outliers=3)
     result = result.with_nouns("workers", "checks")
     everything = len(error_rate) * LABELS
     print(result.summary)

@@ -26,7 +26,8 @@ def main() -> None:
     """Have answers judged until it is clear which prompt is an outlier."""
     answers = {prompt: [(prompt, question) for question in range(QUESTIONS)] for prompt in PROMPTS}
     pool = oddarm.sources.PoolSource(answers, judge)
-    result = oddarm.find(pool, until="found", max_outliers=1)
+    # Which prompt is at least 20 points better or worse than every other one?
+    result = oddarm.find(pool, min_gap=0.2, max_outliers=1)
     result = result.with_nouns("prompts", "judgements")
     print(result.summary)
     print()
