@@ -129,6 +129,7 @@ def options_of(case: Case) -> dict[str, Any]:
         "epsilon": (2.5, 1.0, 5.0)[case.seed % 3],
         "max_outliers": 2,
         "delta": 0.1,
+        "slack": 0.0,
         "until": case.until,
         "bound": case.bound,
         "max_pulls": BUDGETS.get(case.strategy, SMALL_BUDGET),
@@ -152,7 +153,7 @@ def outcome(case: Case) -> str:
         return f"refused: {type(error).__name__}"
     answer = {
         "verdict": result.verdict,
-        "outliers": [str(arm) for arm in result.outliers],
+        "outliers": [str(arm) for arm in (*result.outliers, *result.candidates)],
         "ranking": [str(arm) for arm in result.ranking],
         "counts": result.counts.tolist(),
         "ends": [
@@ -161,7 +162,7 @@ def outcome(case: Case) -> str:
             result.high.tobytes().hex(),
         ],
         "scores": result.scores.tobytes().hex(),
-        "statuses": list(result.statuses),
+        "statuses": statuses_of(result),
         "certificates": [
             (
                 certificate.members,
@@ -178,6 +179,14 @@ def outcome(case: Case) -> str:
     return (
         f"{result.verdict} after {result.pulls}: {hashlib.sha256(text.encode()).hexdigest()[:24]}"
     )
+
+
+def statuses_of(result: Any) -> list[str]:
+    """Return what is decided of each arm, in the words of 0.1, which had no candidates."""
+    old = {"candidate": "outlier", "undecided": "normal"}
+    if result.verdict in ("budget", "running"):
+        old["undecided"] = "undecided"
+    return [old.get(status, status) for status in result.statuses]
 
 
 def drive(search: Any, source: Source, case: Case, asked: Any) -> Any:
