@@ -31,7 +31,7 @@ def main() -> None:
     """Have labels checked until the answer is sure, and say what that cost."""
     labels = {worker: [(worker, number) for number in range(LABELS)] for worker in error_rate}
     pool = oddarm.sources.PoolSource(labels, check)
-    result = oddarm.find(pool, until="found", max_outliers=3, delta=0.05)
+    result = oddarm.find(pool, max_outliers=3)
     result = result.with_nouns("workers", "checks")
     everything = len(error_rate) * LABELS
     print(result.summary)

@@ -26,7 +26,7 @@ def main() -> None:
     """Have answers judged until it is clear which prompt is an outlier."""
     answers = {prompt: [(prompt, question) for question in range(QUESTIONS)] for prompt in PROMPTS}
     pool = oddarm.sources.PoolSource(answers, judge)
-    result = oddarm.find(pool, until="found", max_outliers=1)
+    result = oddarm.find(pool, max_outliers=1)
     result = result.with_nouns("prompts", "judgements")
     print(result.summary)
     print()
