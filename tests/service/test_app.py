@@ -52,7 +52,7 @@ def refused(answer, status, words):
 
 
 def test_a_study_from_its_making_to_its_end(demo):
-    """Asked and told over HTTP, a study ends with the outlier first."""
+    """Asked and told over HTTP, a study ends with the outlier declared."""
     while True:
         asked = demo.post("/studies/demo/ask", json={"limit": 40}).json()
         if asked["status"] == "done":
@@ -62,7 +62,7 @@ def test_a_study_from_its_making_to_its_end(demo):
         ]
         assert demo.post("/studies/demo/tell", json={"tells": tells}).json() == {"told": 40}
     result = demo.get("/studies/demo/result").json()
-    assert result["candidates"] == ["gru"]
+    assert result["outliers"] == ["gru"]
     (row,) = demo.get("/studies").json()
     assert row == demo.get("/studies/demo").json()
     assert (row["status"], row["verdict"], row["pulls"]) == ("done", "ranked", result["pulls"])
@@ -380,8 +380,8 @@ def test_view(http):
     assert seen["gap"]["below"] == 3
     assert seen["high"][0] == pytest.approx(seen["gap"]["from"], rel=1e-5)
     assert seen["low"][3] == pytest.approx(seen["gap"]["to"], rel=1e-5)
-    assert (seen["outliers"], seen["candidates"]) == ([], [3])
-    assert seen["statuses"] == ["undecided", "undecided", "undecided", "candidate"]
+    assert seen["outliers"] == [3]
+    assert seen["statuses"] == ["normal", "normal", "normal", "outlier"]
     assert seen["cost"]["pulls"] == 8000
     assert 0 < seen["cost"]["gold"] < 8000
     assert seen["range"] == [0, 1]
