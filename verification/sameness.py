@@ -151,9 +151,10 @@ def outcome(case: Case) -> str:
             result = drive(search, source, case, asked).result()
     except ParameterError as error:
         return f"refused: {type(error).__name__}"
+    declared = declared_in(result)
     answer = {
         "verdict": result.verdict,
-        "outliers": [str(arm) for arm in (*result.outliers, *result.candidates)],
+        "outliers": [str(arm) for arm in declared],
         "ranking": [str(arm) for arm in result.ranking],
         "counts": result.counts.tolist(),
         "ends": [
@@ -162,7 +163,7 @@ def outcome(case: Case) -> str:
             result.high.tobytes().hex(),
         ],
         "scores": result.scores.tobytes().hex(),
-        "statuses": statuses_of(result),
+        "statuses": statuses_of(result, declared),
         "certificates": [
             (
                 certificate.members,
@@ -181,12 +182,19 @@ def outcome(case: Case) -> str:
     )
 
 
-def statuses_of(result: Any) -> list[str]:
-    """Return what is decided of each arm, in the words of 0.1, which had no candidates."""
-    old = {"candidate": "outlier", "undecided": "normal"}
-    if result.verdict in ("budget", "running"):
-        old["undecided"] = "undecided"
-    return [old.get(status, status) for status in result.statuses]
+def declared_in(result: Any) -> list[int]:
+    """Return what version 0.1 called outliers: those, and candidates that have a score."""
+    guessed = [arm for arm in result.candidates if not np.isnan(result.scores[arm])]
+    return [*result.outliers, *guessed]
+
+
+def statuses_of(result: Any, declared: list[int]) -> list[str]:
+    """Return what is decided of each arm, in the words of version 0.1."""
+    rest = "undecided" if result.verdict in ("budget", "running") else "normal"
+    return [
+        "failed" if status == "failed" else "outlier" if arm in declared else rest
+        for arm, status in enumerate(result.statuses)
+    ]
 
 
 def drive(search: Any, source: Source, case: Case, asked: Any) -> Any:
