@@ -73,15 +73,6 @@ class ProblemOptions(TypedDict, total=False):
             "than 1 + epsilon times as wide. 2.5, unless `min_gap` is given alone.",
         ),
     ]
-    min_gap: Annotated[
-        float | None,
-        Option(
-            None,
-            "How far the outliers are from all others at least, in units of reward. Alone, it is "
-            "the whole rule; with `epsilon`, closer arms do not matter.",
-            above=0,
-        ),
-    ]
     rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
     max_outliers: Annotated[
         int | None,
@@ -90,6 +81,16 @@ class ProblemOptions(TypedDict, total=False):
     delta: Annotated[
         float,
         Option(0.05, "The probability with which the answer may be wrong.", above=0, below=1),
+    ]
+    strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
+    min_gap: Annotated[
+        float | None,
+        Option(
+            None,
+            "How far the outliers are from all others at least, in units of reward. Alone, it is "
+            "the whole rule; with `epsilon`, closer arms do not matter.",
+            above=0,
+        ),
     ]
     slack: Annotated[
         float,
@@ -100,7 +101,6 @@ class ProblemOptions(TypedDict, total=False):
             below=1,
         ),
     ]
-    strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
 
 
 class SearchOptions(ProblemOptions, total=False):

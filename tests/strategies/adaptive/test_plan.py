@@ -575,8 +575,8 @@ def test_the_widest_gaps_lie_beside_no_declared_arm():
 
 def told(arms, epsilon, most, until):
     """Return a search with bounded rewards that knows the arms by their intervals."""
-    options = {"epsilon": epsilon, "max_outliers": most, "until": until, "rewards": (-9, 9)}
-    search = oddarm.Search(arms.n, "adaptive", **options)
+    options = {"epsilon": epsilon, "max_outliers": most, "until": until, "slack": 0}
+    search = oddarm.Search(arms.n, "adaptive", rewards=(-9, 9), **options)
     run = search.run
     run.low[:], run.high[:], run.means[:] = arms.low, arms.high, arms.means
     search.tally.counts[:] = arms.counts
