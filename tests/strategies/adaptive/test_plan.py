@@ -526,7 +526,7 @@ def test_no_neighbouring_share_is_cheaper():
             continue
         ones = np.ones(arms.n)
         aim = planner._block(first, last, gap)
-        factors, cost, _ = planner._climb(planner.arms, aim, RoundPlan(ones, math.inf))
+        factors, cost, _ = planner._climb(planner.arms, aim, *[RoundPlan(ones, math.inf)] * 2)
         cuts = places_around(first, last, arms.n).tolist()
         problem = epsilon, most - sum(arms.declared), min_segment
         prices = [
