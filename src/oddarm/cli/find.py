@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 
 import oddarm
 from oddarm._text import printable
+from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.cli.options import (
     ArmColumns,
     BoundName,
@@ -20,26 +22,30 @@ from oddarm.cli.options import (
     Encoding,
     Epsilon,
     JsonOnly,
+    MaxCost,
     MaxOutliers,
     MaxPulls,
+    MinGap,
     Query,
     Range,
     Replace,
     RewardColumn,
     Rho,
     SkipBadRows,
+    Slack,
     TableName,
+    UntilName,
     Where,
     check_plot,
-    check_problem,
     check_written,
     open_data,
     print_report,
+    problem_options,
     reward_range,
     search_option,
 )
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions
 
 if TYPE_CHECKING:
     from oddarm.sources.table.source import TableSource
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["find"]
 
 RowSeed = Annotated[int, search_option("seed", words="Seed of the order of rows.")]
-OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
+OF_ONE_SEARCH = ("strategy", "replace", "max_cost", "plot", "save", "resume")
 """Options that make no sense for a comparison of all strategies."""
 
 
@@ -65,19 +71,17 @@ def find(
     where: Where = None,
     table: TableName = None,
     query: Query = None,
-    epsilon: Epsilon = DEFAULTS["epsilon"],
+    epsilon: Epsilon = None,
+    min_gap: MinGap = None,
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
-    delta: Delta = 0.05,
+    delta: Delta = DEFAULTS["delta"],
+    slack: Slack = None,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
-    until: Annotated[
-        Until | None,
-        search_option(
-            "until", default="found if the strategy can and each row is drawn once, else ranked"
-        ),
-    ] = None,
+    until: UntilName = None,
     bound: BoundName = DEFAULTS["bound"],
     max_pulls: MaxPulls = None,
+    max_cost: MaxCost = None,
     seed: RowSeed = DEFAULTS["seed"],
     bounds: Range = None,
     skip_bad_rows: SkipBadRows = False,
@@ -129,29 +133,27 @@ def find(
     """
     refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if refused:
-        raise ParameterError(f"--{refused[0]} with --compare, which runs every strategy: drop it.")
+        flag = refused[0].replace("_", "-")
+        raise ParameterError(f"--{flag} with --compare, which runs every strategy: drop it.")
     check_plot(plot)
     if save is not None:
         check_written("--save", save)
     chosen = oddarm.strategies.as_strategy(strategy)
-    search = None
+    search, problem = None, ProblemOptions()
     if resume is None:
-        check_problem(epsilon, rho, max_outliers, delta)
+        problem = problem_options(
+            epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+            slack=slack,
+        )  # fmt: skip
     else:
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
-        seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
+        seed = search.seed
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
         rewards=reward_range(bounds),
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
-    problem: ProblemOptions = {
-        "epsilon": epsilon,
-        "rho": rho,
-        "max_outliers": max_outliers,
-        "delta": delta,
-    }
     noun = noun or _plural(columns)
     with source:
         if compare:
@@ -162,14 +164,15 @@ def find(
             _compare(run, source, noun, as_json)
             return
         if search is not None:
-            result = oddarm.resume(search, source, save=save, progress=True)
+            result = oddarm.resume(
+                search, source, max_pulls=max_pulls, max_cost=max_cost, save=save, progress=True
+            )
         else:
-            until = until or ("found" if chosen.confirms and not replace else "ranked")
             result = oddarm.find(
-                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls, seed=seed,
-                save=save, progress=True, **problem,
+                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls,
+                max_cost=max_cost, seed=seed, save=save, progress=True, **problem,
             )  # fmt: skip
-    result = result.with_nouns(noun, "rows")
+    result = result.with_nouns(noun, "rows").with_hint(_hint(result, save))
     if as_json:
         print(result.to_json(indent=2))
     else:
@@ -180,8 +183,18 @@ def find(
         for what, path in (("plot", plot), ("saved", save)):
             if path is not None:
                 print(f"{what}: {printable(path)}")
-    if result.verdict == "running":
-        raise typer.Exit(130)
+    if exit_code(result) != DECIDED:
+        raise typer.Exit(exit_code(result))
+
+
+def _hint(result: oddarm.Result, save: Path | None) -> str:
+    """Return the options that go on with the search."""
+    words = [] if save is None else [f"--resume {printable(shlex.quote(str(save)))}"]
+    if result.ended_by_cost:
+        words.append("--max-cost …")
+    elif result.verdict == "budget":
+        words.append(f"--max-pulls {result.enough_pulls}")
+    return " ".join(words)
 
 
 def _given(context: typer.Context, name: str) -> bool:
@@ -195,9 +208,11 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
     problem = search.problem
     saved = {
         "epsilon": problem.epsilon,
+        "min_gap": problem.min_gap,
         "rho": problem.rho,
         "max_outliers": problem.max_outliers,
         "delta": problem.delta,
+        "slack": problem.slack,
         "strategy": search.strategy.name,
         "until": search.until,
         "bound": search.bound,
@@ -230,7 +245,7 @@ def _compare(
 def _show(result: oddarm.Result, source: TableSource) -> None:
     """Print the answer, notes about the data, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
-    arms = max(20, len(result.outliers))
+    arms = max(20, int(result.odd.sum()))
     sentences = [result.summary, *_about(source), *reasons]
     print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
 

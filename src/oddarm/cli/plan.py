@@ -18,22 +18,25 @@ from oddarm.cli.options import (
     Epsilon,
     JsonOnly,
     MaxOutliers,
+    MinGap,
     Query,
     Range,
     Replace,
     RewardColumn,
     Rho,
     SkipBadRows,
+    Slack,
     TableName,
+    UntilName,
     Where,
-    check_problem,
     open_data,
     print_report,
+    problem_options,
     reward_range,
     search_option,
 )
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULTS, Until
+from oddarm.options import DEFAULTS
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
@@ -76,10 +79,12 @@ def plan(
         ),
     ] = None,
     replace: Replace = False,
-    epsilon: Epsilon = DEFAULTS["epsilon"],
+    epsilon: Epsilon = None,
+    min_gap: MinGap = None,
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
-    delta: Delta = 0.05,
+    delta: Delta = DEFAULTS["delta"],
+    slack: Slack = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,10 +92,7 @@ def plan(
             "endless 0/1 rewards]"
         ),
     ] = None,
-    until: Annotated[
-        Until | None,
-        search_option("until", default="found if the strategy can, else ranked"),
-    ] = None,
+    until: UntilName = None,
     bound: BoundName = DEFAULTS["bound"],
     bounds: Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
@@ -118,7 +120,10 @@ def plan(
     """
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
-    check_problem(epsilon, rho, max_outliers, delta)
+    problem = problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
     declared = reward_range(bounds)
@@ -150,8 +155,7 @@ def plan(
     with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,
-            bound=bound, progress=progress, finished=progress.ended,
-            epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta,
+            bound=bound, progress=progress, finished=progress.ended, **problem,
         )  # fmt: skip
     if as_json:
         print(json.dumps(planned.to_dict(), indent=2, default=str))

@@ -11,14 +11,20 @@ from typing import Annotated, Any, Optional
 import typer
 
 import oddarm
+from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.cli.options import (
     BoundName,
     Delta,
     JsonOnly,
+    MaxCost,
     MaxOutliers,
     MaxPulls,
+    MinGap,
     Rho,
+    Slack,
+    UntilName,
     check_plot,
+    problem_options,
     search_option,
 )
 from oddarm.errors import ParameterError
@@ -43,11 +49,15 @@ def simulate(
         Optional[float],  # noqa: UP045
         search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
     ] = None,
+    min_gap: MinGap = None,
     rho: Rho = None,
     max_outliers: MaxOutliers = None,
     delta: Delta = DEFAULTS["delta"],
+    slack: Slack = None,
+    until: UntilName = None,
     bound: BoundName = DEFAULTS["bound"],
     max_pulls: MaxPulls = None,
+    max_cost: MaxCost = None,
     seed: Annotated[
         int, search_option("seed", words="Seed of the instance and the rewards.")
     ] = DEFAULTS["seed"],
@@ -66,20 +76,29 @@ def simulate(
     """
     true_means, epsilon = _arms(means, file, config, epsilon, seed)
     check_plot(plot)
+    problem = problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
     options: SearchOptions = {
-        "epsilon": epsilon,
-        "rho": rho,
-        "max_outliers": max_outliers,
-        "delta": delta,
+        **problem,
+        "rewards": DEFAULTS["rewards"],
+        "costs": None,
+        "until": until,
         "bound": bound,
         "max_pulls": max_pulls,
+        "max_cost": max_cost,
         "seed": seed,
     }
     from oddarm.cli.progress import PullProgress
 
     with PullProgress(runs) as progress:
         if runs == 1:
-            results = [oddarm.simulate(true_means, strategy, progress=progress, **options)]
+            result = oddarm.simulate(true_means, strategy, progress=progress, **options)
+            budget = (
+                "--max-cost …" if result.ended_by_cost else f"--max-pulls {result.enough_pulls}"
+            )
+            results = [result.with_hint(budget)]
         else:
             results = oddarm.simulate(
                 true_means, strategy, runs=runs, finished=progress.ended, **options
@@ -89,10 +108,12 @@ def simulate(
     if as_json:
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
-        return
-    print(results[0] if runs == 1 else _summary(true_means, results))
-    if plot is not None:
-        print(f"\nplot: {plot}")
+    else:
+        print(results[0] if runs == 1 else _summary(true_means, results))
+        if plot is not None:
+            print(f"\nplot: {plot}")
+    if runs == 1 and exit_code(results[0]) != DECIDED:
+        raise typer.Exit(exit_code(results[0]))
 
 
 def _arms(

@@ -200,13 +200,19 @@ class Result:
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
     def with_hint(self, hint: str) -> Result:
-        """Return the same result, which says how to go on after its budget has ended."""
-        return replace(self, hint=hint)
+        """Return the same result, which says how to go on if there is a forecast."""
+        return self if self.forecast is None else replace(self, hint=hint)
 
     @property
     def enough_pulls(self) -> int | None:
         """The budget that would likely decide; None if that is unknown."""
         return None if self.forecast is None else self.pulls + self.forecast
+
+    @property
+    def ended_by_cost(self) -> bool:
+        """Whether `max_cost` is the budget that has ended."""
+        pulls, cost = self.provenance["max_pulls"], self.provenance.get("max_cost")
+        return self.verdict == "budget" and cost is not None and self.pulls != pulls
 
     @property
     def priced(self) -> bool:

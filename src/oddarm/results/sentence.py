@@ -210,7 +210,8 @@ def _best_guess(result: Result) -> str:
     asked = f"you asked for {_asked(result.problem.delta)} : 1"
     if not result.pulls:
         return f"No guess yet, after {result.spent} of {len(result.names):,} {result.nouns[0]}."
-    guess = named(result.candidates) or "nobody stands apart"
+    nobody = f"none of {len(result.names):,} {result.nouns[0]} stands apart"
+    guess = named(result.candidates) or nobody
     evidence = odds(result.evidence)
     known = f", evidence {evidence}" if evidence else ", for which there is no evidence yet"
     decide = ""
@@ -225,7 +226,7 @@ def _hint(result: Result) -> str:
     """How to go on, if nobody knows how the search was begun."""
     if result.verdict != "budget":
         return ""
-    if result.provenance.get("max_cost") is not None:
+    if result.ended_by_cost:
         return "raise max_cost"
     return f"raise max_pulls to {result.enough_pulls:,}"
 

@@ -120,13 +120,15 @@ async def find_async(
     run_options = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
     with run_options.session(search, source) as session:
         await as_coroutines(session)
-    return search.result()
+    return _with_hint(search.result(), save)
 
 
 def resume(
     search: Search,
     pull: Callable[[Any], Any] | Source,
     *,
+    max_pulls: int | None = None,
+    max_cost: float | None = None,
     executor: Executor | None = None,
     in_flight: int | None = None,
     batch: int | None = None,
@@ -143,6 +145,8 @@ def resume(
         search: What `Search.load` returned, or a search of your own.
         pull: As for `find`; a source must have all arms of the search, and the rewards that it
             had when the search was begun, as far as its fingerprint tells.
+        max_pulls: Another budget, with the rewards so far; by default that of the search.
+        max_cost: The same, for the cost.
         executor: As for `find`, like all that follow.
         in_flight: The most pulls in flight at a time.
         batch: The most rewards to ask for at a time.
@@ -170,6 +174,8 @@ def resume(
         search.fingerprint = fingerprint or search.fingerprint
     else:
         source = FunctionSource(pull, search.names, search.rewards)
+    search.max_pulls = search.max_pulls if max_pulls is None else max_pulls
+    search.max_cost = search.max_cost if max_cost is None else max_cost
     failed = search.errors
     for arm, told in zip(search.names, search.tally.counts.tolist(), strict=True):
         if arm not in failed:
@@ -298,7 +304,16 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
                     one_by_one(session)
         except (KeyboardInterrupt, asyncio.CancelledError):
             pass  # what is known so far is the result
-        return search.result()
+        return _with_hint(search.result(), run_options.save)
+
+
+def _with_hint(result: Result, save: str | Path | None) -> Result:
+    """Return the result with the call that goes on with a saved search."""
+    if save is None:
+        return result
+    budget = f", max_pulls={result.enough_pulls}" if result.verdict == "budget" else ""
+    budget = ", max_cost=…" if result.ended_by_cost else budget
+    return result.with_hint(f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})")
 
 
 def _in_event_loop() -> bool:
