@@ -469,7 +469,7 @@ class Search:
             bound=state.get("bound"),  # type: ignore[arg-type]
             until=state.get("until", "ranked"),
             max_pulls=OrNone(Whole(1)).decode(state.get("max_pulls"), "max_pulls"),
-            costs=OrNone(Reals(len(arms) if isinstance(arms, list) else arms)).decode(
+            costs=OrNone(Reals(len(arms) if isinstance(arms, list) else arms, plain=True)).decode(
                 state.get("costs"), "costs"
             ),
             max_cost=OrNone(Real()).decode(state.get("max_cost"), "max_cost"),

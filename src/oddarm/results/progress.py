@@ -87,13 +87,13 @@ class SearchProgress(TerminalBar):
         """Show how far a search has come."""
         if self._bar.disable or time.monotonic() < self._next:
             return
-        began, pools = time.monotonic(), search.tally.pools
+        began, pools, result = time.monotonic(), search.tally.pools, search.result()
         ends = [search.max_pulls, None if pools is None else int(pools.sum())]
         self._bar.update(
             self._task,
             total=min((end for end in ends if end is not None), default=None),
             completed=search.pulls,
-            description=glance(search.result()),
+            description=" · ".join(filter(None, [result.spent, glance(result)])),
         )
         now = time.monotonic()
         self._next = now + max(SECONDS, SHARE * (now - began))

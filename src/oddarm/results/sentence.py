@@ -37,15 +37,8 @@ def answer(result: Result) -> list[str]:
 
 
 def glance(result: Result) -> str:
-    """Return what is known in a few words, for a line that changes all the time.
-
-    Example:
-        >>> import oddarm
-        >>> search = oddarm.Search(["ams", "fra", "gru"], max_outliers=1)
-        >>> glance(search.result())
-        '0 pulls'
-    """
-    parts = [result.spent]
+    """Return what is known in a few words, to follow the pulls in a line that changes often."""
+    parts = []
     if result.outliers:
         parts.append(f"outliers: {named(result.outliers)}")
     elif result.pulls and result.verdict != "none":
