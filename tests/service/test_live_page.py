@@ -93,6 +93,8 @@ class Page:
             if field.tag_name != "select":
                 field.clear()
             field.send_keys(value)
+        if "until" not in fields:
+            assert self.find("#create [name=until]").get_attribute("value") == ""
         self.find("#create [type=submit]").click()
 
     def picture(self):
@@ -286,7 +288,7 @@ def test_what_is_in_hand_stays(page, url):
 
 
 def test_best_guess(page, url):
-    """Before anything is decided, the page names the best guess, marks it and says how good it is."""
+    """Before anything is decided, the page names and marks the best guess, and has its odds."""
     client = Client(url)
     client.create("guess", ["ams", "fra", "lhr", "gru"], max_outliers=1, until="found")
     for arm in ("ams", "fra", "lhr", "gru"):
@@ -335,7 +337,7 @@ requestAnimationFrame(step);
 def test_two_thousand_arms(page, url, capsys):
     """At 2,000 arms the picture follows the study; how long frames take is printed."""
     page.open(url)
-    page.create("many", "2000", max_outliers="3", max_pulls="60000")
+    page.create("many", "2000", max_outliers="3", max_pulls="60000", until="ranked")
     page.wait_for("#legend", "undecided (2,000)")
     page.driver.execute_script(FRAMES)
     client = Client(url)

@@ -121,7 +121,7 @@ export function prepareForm(onError) {
 function fillChoices(form, description) {
   const fields = description.components.schemas.CreateBody.properties;
   for (const name of ["strategy", "until"]) {
-    const { anyOf, default: usual } = fields[name];
+    const { anyOf, default: usual = null } = fields[name]; // OpenAPI leaves out a default of null
     const values = fields[name].enum ?? anyOf.find((kind) => kind.enum).enum;
     const choices = values.map((value) => {
       const words = name === "until" ? `${value}: ${STOPS[value] ?? ""}` : value;

@@ -114,7 +114,7 @@ export class StudyPage {
     byId("study-title").textContent = view.name;
     byId("status").textContent = view.status;
     byId("status").className = `badge ${view.status}`;
-    byId("summary").textContent = view.summary;
+    byId("summary").textContent = view.summary.replaceAll(" : 1", "\u00a0:\u00a01");
     const button = byId("pause");
     button.hidden = view.status === "done";
     button.disabled = false;
