@@ -50,7 +50,7 @@ def test_a_session(storage):
         (lost,), _ = client.ask("demo")
         assert client.give_up("demo", [lost.id]) == 1
         client.work("demo", lambda arm: arm == "gru", limit=50)
-        assert client.result("demo")["outliers"] == ["gru"]
+        assert client.result("demo")["candidates"] == ["gru"]
         assert [row["name"] for row in client.studies()] == ["demo"]
         assert client.info("demo")["verdict"] == "ranked"
         lines = list(client.export("demo"))
