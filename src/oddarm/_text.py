@@ -71,6 +71,7 @@ def rule_words(problem: Problem) -> str:
     """Return how far is far, in words.
 
     Example:
+        >>> from oddarm import Problem
         >>> rule_words(Problem(epsilon=2.5, min_gap=0.1)), rule_words(Problem(min_gap=0.1))
         ('ε = 2.5 and a gap above 0.1', 'a gap above 0.1')
     """

@@ -50,7 +50,7 @@ def test_a_session(storage):
         (lost,), _ = client.ask("demo")
         assert client.give_up("demo", [lost.id]) == 1
         client.work("demo", lambda arm: arm == "gru", limit=50)
-        assert client.result("demo")["outliers"] == ["gru"]
+        assert client.result("demo")["candidates"] == ["gru"]
         assert [row["name"] for row in client.studies()] == ["demo"]
         assert client.info("demo")["verdict"] == "ranked"
         lines = list(client.export("demo"))
@@ -215,7 +215,7 @@ def test_watch(storage):
                 study.tell_many({pull.id: int(pull.arm == "gru") for pull in study.ask(100)})
             rest = watching.stdout.read()
         assert watching.returncode == 0
-        assert "1 of 4 arms was the first to separate" in rest
+        assert "gru of 4 arms was the first to separate" in rest
 
 
 def test_watch_on_a_terminal(storage):
@@ -265,7 +265,7 @@ def test_watch_on_a_narrow_terminal(storage):
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode()).splitlines()
     assert max(map(len, lines)) <= 40
     (last,) = [line for line in lines if line.startswith("   1")]
-    assert re.fullmatch(r"   1  a-very-.*…  +\d+  1\.\d+  outlier", last)
+    assert re.fullmatch(r"   1  a-very-.*…  +\d+  1\.\d+  candidate", last)
 
 
 def test_without_the_extra(storage, monkeypatch):
