@@ -77,7 +77,7 @@ def test_http_option(name):
     for limit, value in zip(limits, (option.least, option.above, option.below), strict=True):
         assert kinds[0].get(limit) == value
     values = {"bound": BoundKind, "until": Until}
-    assert tuple(schema.get("enum", ())) == get_args(values.get(name))
+    assert tuple(kinds[0].get("enum", ())) == get_args(values.get(name))
 
 
 def calls():

@@ -4,13 +4,14 @@ import csv
 import io
 import sys
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
 import oddarm
 from oddarm import cli
 from oddarm._text import csv_cell, printable
-from oddarm.results.progress import describe
+from oddarm.results.sentence import glance
 
 EVIL = ["\x1b[2J\x1b[31mred", "back\rforward", "two\nlines", "bell\x07", "c1\x9b31m", "rtl\u202eb"]
 FORMULA = ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
@@ -60,9 +61,9 @@ def test_formulas_are_text_in_a_spreadsheet(text):
 
 def test_results_and_progress():
     """Names of arms reach a table, a page, a line of progress and a repr as what can be shown."""
-    search = searched(EVIL)
-    result = search.result().with_nouns("\x1b[31mhosts", "rows")
-    for text in (str(result), result.table(width=40), repr(result), describe(search)):
+    result = searched(EVIL).result().with_nouns("\x1b[31mhosts", "rows")
+    named = replace(result, verdict="budget", candidates=EVIL, outliers=[])
+    for text in (str(result), result.table(width=40), repr(result), glance(named), named.summary):
         assert not hidden(text)
     assert len(result.table().splitlines()) == 7
     assert not hidden(result._repr_html_())

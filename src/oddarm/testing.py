@@ -16,16 +16,18 @@ import json
 import math
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from oddarm._typing import Floats
 from oddarm.errors import OddarmError, StateError
+from oddarm.results.result import Result
 from oddarm.runner.api import find
 from oddarm.search import Search
 from oddarm.sources import Job, SimulatedArms, Source
-from oddarm.strategies import Strategy
+from oddarm.strategies import Strategy, Verdict
+from oddarm.strategies.base import UNDECIDED
 
 __all__ = ["SOURCE_CHECKS", "STRATEGY_CHECKS", "check_source", "check_strategy"]
 
@@ -94,6 +96,56 @@ def result_at_any_moment(strategy: Strategy) -> None:
         if search.done:
             return
         _drive(search, arms, pulls=37)
+
+
+def answers_fit_their_verdict(strategy: Strategy) -> None:
+    """Outliers, candidates, statuses, odds and forecast fit the verdict, at any moment."""
+    for budget in (400, BUDGET // 5):
+        search, arms = _search(strategy, max_pulls=budget), SimulatedArms(EASY)
+        _check_answer(search.result())
+        while not search.done:
+            _drive(search, arms, pulls=max(37, search.pulls))
+            _check_answer(search.result())
+
+
+def _check_answer(result: Result) -> None:
+    assert result.verdict in get_args(Verdict), f"{result.verdict!r} is not a verdict"
+    outliers, candidates = list(result.outliers), list(result.candidates)
+    assert not (outliers and candidates), "candidates beside outliers"
+    if result.verdict not in ("confirmed", "ranked"):
+        assert not outliers, f"outliers with the verdict {result.verdict!r}"
+    if result.verdict == "confirmed":
+        assert outliers, "nobody is an outlier though a group is confirmed"
+    if result.verdict == "none":
+        assert not candidates, "candidates though nobody is an outlier"
+    assert result.ranking[: len(candidates)] == candidates, "candidates do not rank first"
+    for status, expected in (("outlier", outliers), ("candidate", candidates)):
+        having = [row.arm for row in result.arms if row.status == status]
+        assert having == expected, f"the arms of status {status!r} are {having}, not {expected}"
+    odds = result.evidence
+    assert odds is None or (isinstance(odds, float) and odds >= 1), f"evidence == {odds!r}"
+    forecast = result.forecast
+    if forecast is not None:
+        assert result.verdict in UNDECIDED, f"a forecast with the verdict {result.verdict!r}"
+        assert type(forecast) is int and forecast >= 0, f"forecast == {forecast!r}"  # noqa: PT018
+    gap = result.widest_gap
+    assert gap is None or gap >= 0, f"widest_gap == {gap!r}"
+    assert all(str(arm) in result.summary for arm in [*outliers, *candidates][:5]), (
+        "the sentence does not name the arms"
+    )
+
+
+def costs_are_counted(strategy: Strategy) -> None:
+    """With costs, a result has the sum of what its pulls cost; without, their number."""
+    costs = {name: 1.0 + k for k, name in enumerate(NAMES)}
+    search = _drive(_search(strategy, costs=costs, max_pulls=200), SimulatedArms(EASY))
+    result = search.result()
+    cost = sum(row.pulls * costs[row.arm] for row in result.arms)
+    assert math.isclose(result.cost, cost), f"cost == {result.cost}, must be {cost}"
+    loaded = Search.from_dict(json.loads(json.dumps(search.to_dict())), strategy=strategy)
+    assert loaded.result().cost == result.cost, "a loaded search has other costs"
+    plain = _drive(_search(strategy, max_pulls=200), SimulatedArms(EASY)).result()
+    assert plain.cost == plain.pulls, "without costs, the cost is not the number of pulls"
 
 
 def batches_and_late_tells(strategy: Strategy) -> None:
@@ -188,6 +240,10 @@ def refuses_bad_parameters(strategy: Strategy) -> None:
         {"max_outliers": 6},
         {"bound": "loose"},
         {"until": "tired"},
+        {"min_gap": 0},
+        {"slack": 1},
+        {"costs": {"arm-0": 1}},
+        {"max_cost": 0},
     ]
     if not strategy.confirms:
         bad.append({"until": "confirmed"})
@@ -218,6 +274,8 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy], None], ...] = (
     same_seed_same_answer,
     asks_for_arms_it_was_given,
     result_at_any_moment,
+    answers_fit_their_verdict,
+    costs_are_counted,
     batches_and_late_tells,
     saved_and_loaded,
     refuses_damaged_states,

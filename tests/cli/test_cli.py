@@ -32,7 +32,7 @@ def test_means_as_arguments():
     """Means on the line give a sentence and a table, and nothing on standard error."""
     shown = oddarm("simulate", 0.1, 0.12, 0.14, 0.9, "--max-outliers", 1)
     assert shown.returncode == 0
-    assert shown.stdout.startswith("1 of 4 arms was the first to separate, above the rest")
+    assert shown.stdout.startswith("Number 3 stands apart, above the other 3 arms by at least 0.")
     assert shown.stderr == ""
 
 
@@ -42,6 +42,26 @@ def test_json():
     data = json.loads(shown.stdout)
     assert data["outliers"] == [3]
     assert data["provenance"]["max_outliers"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--max-pulls", 60], 3),
+        (["--strategy", "gold"], 0),
+        (["--until", "ranked"], 0),
+        (["--until", "budget", "--max-pulls", 60], 3),
+        (["--max-pulls", 60, "--json"], 3),
+        (["--max-pulls", 60, "--runs", 2], 0),
+        (["--min-gap", 0], 2),
+        (["--slack", 1], 2),
+        (["--until", "budget"], 2),
+    ],
+)
+def test_exit_codes(arguments, code):
+    """A decided answer ends with 0, an undecided one with 3, wrong usage with 2."""
+    shown = oddarm("simulate", 0.1, 0.12, 0.14, 0.9, "--max-outliers", 1, *arguments)
+    assert shown.returncode == code, shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -68,7 +88,7 @@ def test_configuration_and_plot(tmp_path):
     plot = tmp_path / "out.png"
     shown = oddarm("simulate", "--config", "upper-20-5", "--plot", plot)
     assert shown.returncode == 0
-    assert "2 of 20 arms" in shown.stdout
+    assert "stand apart, above the other 18 arms by at least 0." in shown.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 

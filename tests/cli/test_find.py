@@ -62,7 +62,7 @@ def test_the_answer_comes_first(find):
     code, out, err = find(*USUAL)
     assert (code, err) == (0, "")
     sentence, table, _ = out.split("\n\n")
-    assert sentence.startswith("1 of 12 hosts ")
+    assert sentence.startswith("host-07 stands apart, above the other 11 hosts by at least 0.")
     assert f"of {12 * ROWS:,} rows" in " ".join(sentence.split())
     assert "wrong with probability at most 5 %" in " ".join(sentence.split())
     lines = [line.split() for line in table.splitlines()]
@@ -97,7 +97,7 @@ def test_plots_and_saved_state(find, tmp_path):
     assert code == 0
     assert f"plot: {page}" in out
     assert f"saved: {state}" in out
-    assert "1 of 12 hosts" in page.read_text(encoding="utf-8")
+    assert "<h1>host-07 stands apart, " in page.read_text(encoding="utf-8")
     assert oddarm.Search.load(state).result().outliers == ["host-07"]
     find(*USUAL, "--plot", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -129,7 +129,7 @@ def test_what_was_assumed_is_said(find):
 def test_with_replacement(find):
     """With replacement, rows have no end, and the sentence names no total."""
     code, out, _ = find(*USUAL, "--replace", "--strategy", "gold", "--max-pulls", 500)
-    assert code == 0
+    assert code == 3
     assert "after 500 rows" in " ".join(out.split())
 
 
@@ -149,14 +149,14 @@ def test_pairs_of_columns(find):
         "requests.csv", "--arm", "host", "--arm", "timed_out", "--reward", "ms",
         "--max-pulls", 30, "--json",
     )  # fmt: skip
-    assert code == 0
+    assert code == 3
     assert len(json.loads(out)["arms"]) == 24
 
 
 def test_bundled_flights(find):
     """The flights need no file and no columns."""
     code, out, err = find("flights", "--max-pulls", 400)
-    assert code == 0, err
+    assert code == 3, err
     assert "of 193 routes" in out
     assert "of 326,408 rows" in " ".join(out.split())
 
@@ -231,7 +231,7 @@ def test_latin_1(find, tmp_path):
     assert code == 2
     assert "t.csv is not UTF-8 in line 1: convert it to UTF-8, or name its encoding" in err
     code, out, _ = find(*usual, "--encoding", "latin-1", "--max-pulls", 12, "--json")
-    assert code == 0
+    assert code == 3
     assert sorted(json.loads(out)["ranking"]) == [f"hôte-{i}" for i in range(4)]
 
 
@@ -250,9 +250,21 @@ def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
     monkeypatch.setattr(oddarm, "find", interrupted)
     code, out, err = find(*USUAL, "--save", state)
     assert code == 130
-    assert out.startswith("Not done: ")
+    assert out.startswith("Best guess after ")
     assert err == "oddarm: interrupted\n"
     assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
+
+
+def test_undecided(find, monkeypatch):
+    """Exit code 3 says that nothing is decided, and the sentence which options go on."""
+    monkeypatch.setattr("oddarm.strategies.adaptive.run.AdaptiveRun.forecast", lambda _: 900)
+    for options, words in (
+        ((), "would likely decide: --max-pulls 960."),
+        (("--save", "my own.json"), "would likely decide: --resume 'my own.json' --max-pulls 960."),
+    ):
+        code, out, err = find(*USUAL, "--max-pulls", 60, *options)
+        assert (code, err) == (3, "")
+        assert words in " ".join(out.split())
 
 
 @pytest.fixture
@@ -307,11 +319,12 @@ def test_resume_with_a_larger_budget(find, tmp_path):
     """A search that ended for want of rows goes on with more, and is saved where it is told."""
     state, other = tmp_path / "state.json", tmp_path / "other.json"
     find(*USUAL, "--max-pulls", 60, "--save", state)
-    _, out, _ = find(*USUAL[:-2], "--resume", state)
-    assert out.startswith("The budget ended first")
+    code, out, _ = find(*USUAL[:-2], "--resume", state)
+    assert code == 3
+    assert out.startswith("Best guess after 60 of 1,200 rows: ")
     code, out, _ = find(*USUAL[:-2], "--resume", state, "--max-pulls", 1200, "--save", other)
     assert code == 0
-    assert out.startswith("1 of 12 hosts stands apart")
+    assert out.startswith("host-07 stands apart, ")
     assert f"saved: {other}" in out
     assert oddarm.Search.load(state).pulls == 60
 
@@ -359,7 +372,8 @@ def test_resume_follows_a_file_that_moved(find, folder, tmp_path):
     other = tmp_path / "moved.csv"
     other.write_bytes((folder / "requests.csv").read_bytes())
     os.utime(other, (1, 1))
-    assert find(other, *USUAL[1:-2], "--resume", state)[0] == 0
+    code, _, err = find(other, *USUAL[1:-2], "--resume", state)
+    assert (code, err) == (3, "")
 
 
 def test_resume_of_what_is_no_search(find, tmp_path):
@@ -456,7 +470,7 @@ def test_as_a_command(folder):
         check=False,
     )
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("1 of 12 hosts ")
+    assert shown.stdout.startswith("host-07 stands apart, ")
 
 
 def test_terminated(find, monkeypatch, tmp_path):
@@ -471,7 +485,7 @@ def test_terminated(find, monkeypatch, tmp_path):
     monkeypatch.setattr(oddarm, "find", lambda *a, **o: real(*a, callbacks=[press], **o))
     code, out, err = find(*USUAL, "--save", state)
     assert (code, err) == (143, "oddarm: terminated\n")
-    assert out.startswith("Not done: ")
+    assert out.startswith("Best guess after ")
     assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 import oddarm
 from oddarm.batch import plan as planning
 from oddarm.cli.app import app
+from oddarm.cli.exit_codes import MEANINGS
 from oddarm.cli.options import PLOTS
-from oddarm.options import DEFAULT_RHO, DEFAULTS, BoundKind, Until
+from oddarm.options import DEFAULT_EPSILON, DEFAULT_RHO, DEFAULTS, BoundKind, Until
 from oddarm.options import OPTIONS as SEARCH
 from oddarm.rewards import as_rewards
 from oddarm.sources.table.files import ENCODINGS
@@ -24,6 +25,10 @@ OPTIONS = {
     for option in made.params
     if option.param_type_name == "option"
 }
+
+
+SHARED = ("epsilon", "min_gap", "rho", "max_outliers", "delta", "slack", "until", "bound")
+"""Options of a search that every command with a search has."""
 
 
 def having(name):
@@ -45,7 +50,7 @@ def test_listed_values(name, values):
         assert tuple(listed[1].split("|")) == tuple(values)
 
 
-@pytest.mark.parametrize("name", ["epsilon", "rho", "max_outliers", "bound", "max_pulls", "seed"])
+@pytest.mark.parametrize("name", [*SHARED, "max_pulls", "seed"])
 def test_options_of_a_search(name):
     """An option of a search has the default of the table, or says its own."""
     for command in ("find", "simulate", "plan"):
@@ -53,19 +58,21 @@ def test_options_of_a_search(name):
         assert option.default == DEFAULTS[name] or "[default: " in option.help
 
 
-@pytest.mark.parametrize("name", ["epsilon", "rho", "max_outliers", "delta", "until", "bound"])
+@pytest.mark.parametrize("name", [*SHARED, "max_cost"])
 def test_words_of_a_search(name):
     """An option that means the same for every search is explained in the words of the table."""
     flag = f"--{name.replace('_', '-')}"
+    words = re.sub("`(.*?)`", lambda other: f"--{other[1].replace('_', '-')}", SEARCH[name].help)
+    assert len(having(flag)) >= 2
     for command in having(flag):
-        assert OPTIONS[command, flag].help.startswith(SEARCH[name].help.replace("`rho`", "--rho"))
+        assert OPTIONS[command, flag].help.startswith(words)
 
 
 def test_defaults_in_words():
     """Defaults that the help says in words are those of the code."""
     for command in having("--rho"):
         assert f"[default: {DEFAULT_RHO:g}]" in OPTIONS[command, "--rho"].help
-    assert f"[default: {DEFAULTS['epsilon']}," in OPTIONS["simulate", "--epsilon"].help
+    assert f"[default: {DEFAULT_EPSILON}," in OPTIONS["simulate", "--epsilon"].help
     caps = [int(n.replace(",", "")) for n in re.findall(r"[\d,]{5,}\d", OPTIONS["plan", "--max-pulls"].help)]  # noqa: E501  # fmt: skip
     assert caps == [planning.CAP, planning.SLOW_CAP]
     for command in having("--plot"):
@@ -88,13 +95,20 @@ def test_until_is_found_by_default(tmp_path):
     for options, until in (
         ([], "found"),
         (["--strategy", "rr"], "ranked"),
-        (["--replace", "--max-pulls", "9"], "ranked"),
+        (["--replace", "--max-pulls", "9"], "found"),
     ):
         state = tmp_path / "state.json"
         arguments = [str(path), "--arm", "arm", "--reward", "r", "--max-outliers", "1", *options]
         with pytest.raises(SystemExit):
             typer.main.get_command(app)(["find", *arguments, "--save", str(state)])
         assert oddarm.Search.load(state).until == until
+
+
+@pytest.mark.parametrize("command", ["find", "simulate"])
+def test_exit_codes(command):
+    """The help of a command that searches says what its exit codes mean."""
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output
+    assert MEANINGS in " ".join(shown.split())
 
 
 def test_every_option_has_help():

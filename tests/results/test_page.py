@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import oddarm
+from oddarm.results.plot import COLOURS
 
 MEANS = {f"host-{k:02}": 0.1 + 0.01 * k for k in range(11)} | {"<b>&": 0.95}
 
@@ -42,7 +43,7 @@ def test_page_holds_all(result):
     """The page has the sentence, the plot, a row for each arm, and the parameters."""
     page = Reader(result.to_html())
     text = " ".join(page.text)
-    assert result.summary.split(". ")[0] in text
+    assert result.headline in text.replace("\u00a0", " ")
     assert page.tags.count("svg") == 1
     assert set(MEANS) <= set(page.text)
     assert oddarm.__version__ in text
@@ -88,26 +89,52 @@ def test_plot_to_html(result, tmp_path):
 def test_words(result):
     """Arms and pulls are called as told, in sentence and table."""
     said = result.with_nouns("routes", "rows")
-    assert said.summary.startswith("1 of 12 routes was the first to separate")
-    assert f"after {result.pulls:,} rows" in said.summary
+    assert said.summary.startswith("<b>& stands apart, above the other 11 routes by at least 0.")
+    assert f"found with {result.pulls:,} rows" in said.summary
     assert said.table(2).splitlines()[0].split()[2] == "rows"
     assert said.table(2).splitlines()[-1] == "… and 10 more routes"
     assert (said.outliers, said.pulls) == (result.outliers, result.pulls)
 
 
-def test_confirmed_sentence(result):
-    """A confirmed answer says which arms are outliers, at what cost, and how sure it is."""
-    model = oddarm.rewards.Bernoulli(pools=(500,) * 12)
-    confirmed = replace(
-        result, verdict="confirmed", pulls=700,
-        provenance={**result.provenance, "rewards": model.to_dict()},
+def test_candidates_have_a_look_of_their_own(result):
+    """A candidate has its own row in page and notebook, its own mark, and its own legend."""
+    guess = guessed(result)
+    assert '<tr class="candidate">' in guess.to_html()
+    assert "tr.candidate" in guess.to_html()
+    assert guess._repr_html_().count("font-style:italic") == 1
+    axes = guess.plot()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["undecided (11)", "candidate (1)"]
+    (mark,) = [line for line in axes.lines if line.get_label() == "candidate (1)"]
+    assert (mark.get_color(), mark.get_markerfacecolor()) == (COLOURS["candidate"], "none")
+    assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def guessed(result):
+    """Return a result whose outlier is a candidate only."""
+    return replace(
+        result, verdict="budget", outliers=[], candidates=list(result.outliers), evidence=14.0,
+        statuses=["candidate" if odd else "undecided" for odd in result.odd],
     )  # fmt: skip
-    assert confirmed.with_nouns("routes", "rows").summary == (
-        "1 of 12 routes stands apart, above the rest; found with 700 of 6,000 rows; "
-        "wrong with probability at most 10 %."
-    )
-    none = replace(confirmed, verdict="none", outliers=[])
-    assert none.summary.startswith("None of 12 arms stands apart; found with 700 of 6,000 pulls;")
+
+
+def test_many_arms_name_the_candidates():
+    """Beyond sixty arms, the candidates are named if there are no outliers."""
+    result = oddarm.Search(100, max_outliers=1).result()
+    statuses = ["undecided"] * 99 + ["candidate"]
+    result = replace(result, statuses=statuses, candidates=[99])
+    assert [label.get_text() for label in result.plot().get_yticklabels()] == ["99"]
+
+
+@pytest.mark.parametrize("arms", [4, 12, 200])
+def test_legend_covers_no_interval(arms):
+    """The legend lies below the axes, and within the figure."""
+    axes = oddarm.Search(arms, max_outliers=1).result().plot()
+    figure = axes.get_figure()
+    figure.draw_without_rendering()
+    legend, label = axes.get_legend().get_window_extent(), axes.xaxis.label.get_window_extent()
+    assert legend.y1 <= label.y0
+    assert legend.y0 >= figure.bbox.y0
 
 
 def test_gaps_are_shaded(result):

@@ -1,6 +1,8 @@
 """What a result shows."""
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,8 +21,8 @@ def result():
 def test_text(result):
     """A sentence first, then a table of all arms."""
     text = str(result)
-    assert text.startswith("1 of 10 arms was the first to separate, above the rest, after ")
-    assert "wrong with probability at most 10 %" in text
+    assert text.startswith("j stands apart, above the other 9 arms by at least 0.")
+    assert "wrong with probability at most 5 %" in text
     lines = text.split("\n\n")[1].splitlines()
     assert lines[0].split() == ["rank", "arm", "pulls", "mean", "low", "high", "status"]
     assert lines[1].split()[:2] == ["1", "j"]
@@ -39,22 +41,25 @@ def test_rows(result):
         assert row.low <= row.mean <= row.high
         assert row.pulls == result.counts[list(MEANS).index(row.arm)]
     assert result.arms[0].status == "outlier"
-    assert result.arms[0].score == result.pulls
-    assert result.arms[-1].score is None
+    assert {row.status for row in result.arms[1:]} == {"normal"}
 
 
 def test_scikit_words(result):
-    """decision_scores_ and labels_ are in the order of the arms; higher is more outlying."""
+    """decision_scores_ and labels_ are in the order of the arms; a candidate has no label."""
     assert np.argmax(result.decision_scores_) == 9
     assert result.decision_scores_.min() == 0
     assert result.labels_.tolist() == [0] * 9 + [1]
+    ranked = oddarm.simulate(MEANS, "gold")
+    assert (ranked.candidates, ranked.labels_.sum()) == (["j"], 0)
 
 
 def test_json_and_frame(result):
     """The same numbers leave as JSON and as a data frame."""
     data = json.loads(result.to_json())
     assert data == json.loads(json.dumps(result.to_dict()))
-    assert data["outliers"] == ["j"]
+    assert (data["outliers"], data["candidates"]) == (["j"], [])
+    assert data["cost"] == data["pulls"]
+    assert {"evidence", "forecast", "widest_gap"} <= data.keys()
     assert data["provenance"]["oddarm"] == oddarm.__version__
     frame = result.to_frame()
     assert list(frame.columns) == ["arm", "rank", "pulls", "mean", "low", "high", "score", "status"]
@@ -114,35 +119,24 @@ def test_notebook(result):
     """A notebook shows a table, with names escaped."""
     odd = oddarm.Search(["<b>", "c", "d"], max_outliers=1).result()
     assert "&lt;b&gt;" in odd._repr_html_()
-    assert result._repr_html_().count("<tr>") == 11
+    assert result._repr_html_().count("<tr") == 11
 
 
-def test_summaries():
-    """Each verdict has a sentence of its own."""
-    search = oddarm.Search(10)
-    assert search.result().summary == "Not done: 0 of 10 arms set apart so far, after 0 pulls."
-    budget = oddarm.simulate(MEANS, max_pulls=20)
-    assert budget.summary == "The budget ended first: 0 of 10 arms set apart after 20 pulls."
-    paper = oddarm.simulate(MEANS, "gold", bound="paper")
-    assert "which is not proved" in paper.summary
-    assert repr(paper).startswith("<Result ranked: outliers ['j'")
+def test_numbers_that_json_lacks():
+    """Infinite odds and an infinite gap are null in JSON."""
+    result = oddarm.Search(4, max_outliers=1).result()
+    data = json.loads(replace(result, evidence=math.inf, widest_gap=math.inf).to_json())
+    assert (data["evidence"], data["widest_gap"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "words"),
-    [
-        ("gold", "was the first to separate, above the rest"),
-        ("wrr", "lies above mean + 2 deviations of all arms"),
-        ("roai-lucb", "lies above median + 2 robust deviations"),
-        ("maxgap", "lies beyond the largest gap"),
-    ],
-)
-def test_nouns_are_part_of_the_sentence(strategy, words):
-    """What a strategy says of its arms follows their number and the word for them."""
-    rewards = oddarm.rewards.SubGaussian(scale=0.05)
-    found = oddarm.simulate(MEANS, strategy, max_outliers=1, rewards=rewards)
-    sentence = found.with_nouns("hosts", "rows").summary
-    assert sentence.startswith(f"1 of 10 hosts {words}, after {found.pulls:,} rows. ")
+def test_representation(result):
+    """The short form shows the outliers or, if there are none, the candidates."""
+    assert repr(result).startswith("<Result confirmed: outliers ['j'], ")
+    guess = replace(result, verdict="budget", outliers=[], candidates=list("abcd"))
+    assert repr(guess).startswith("<Result budget: candidates ['a', 'b', 'c', …], ")
+    assert repr(oddarm.Search(4, max_outliers=1).result()).startswith(
+        "<Result running: outliers []"
+    )
 
 
 @pytest.mark.parametrize("strategy", oddarm.strategies.STRATEGIES)

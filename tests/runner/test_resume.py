@@ -252,3 +252,17 @@ def test_given_back_pulls_are_part_of_the_state():
     for bad in ([10], [-1], ["a"], 3):
         with pytest.raises(StateError, match="damaged"):
             Search.from_dict({**state, "given_back": bad})
+
+
+def test_larger_budget(tmp_path, monkeypatch):
+    """The answer of a saved search says how to go on, and the call that it names goes on."""
+    monkeypatch.setattr("oddarm.strategies.sigma.rr.RRRun.forecast", lambda _: 50)
+    state = tmp_path / "state.json"
+    ended = oddarm.find(Indexed(), strategy="rr", max_pulls=100, save=state)
+    assert (ended.verdict, ended.enough_pulls) == ("budget", 150)
+    call = f"oddarm.resume(oddarm.Search.load({str(state)!r}), …, max_pulls=150)"
+    assert ended.summary.endswith(f"about 50 more pulls would likely decide: {call}.")
+    further = oddarm.resume(oddarm.Search.load(state), Indexed(), max_pulls=150)
+    assert (further.verdict, further.pulls) == ("budget", 150)
+    limited = oddarm.find(Indexed(), strategy="rr", max_pulls=100)
+    assert limited.summary.endswith("would likely decide: raise max_pulls to 150.")

@@ -68,7 +68,7 @@ def test_costs_over_http(http, costs):
 
 
 def test_a_study_from_its_making_to_its_end(demo):
-    """Asked and told over HTTP, a study ends with the outlier declared."""
+    """Asked and told over HTTP, a study ends with the candidate of GOLD."""
     while True:
         asked = demo.post("/studies/demo/ask", json={"limit": 40}).json()
         if asked["status"] == "done":
@@ -78,7 +78,7 @@ def test_a_study_from_its_making_to_its_end(demo):
         ]
         assert demo.post("/studies/demo/tell", json={"tells": tells}).json() == {"told": 40}
     result = demo.get("/studies/demo/result").json()
-    assert result["outliers"] == ["gru"]
+    assert (result["outliers"], result["candidates"]) == ([], ["gru"])
     (row,) = demo.get("/studies").json()
     assert row == demo.get("/studies/demo").json()
     assert (row["status"], row["verdict"], row["pulls"]) == ("done", "ranked", result["pulls"])
@@ -396,8 +396,8 @@ def test_view(http):
     assert seen["gap"]["below"] == 3
     assert seen["high"][0] == pytest.approx(seen["gap"]["from"], rel=1e-5)
     assert seen["low"][3] == pytest.approx(seen["gap"]["to"], rel=1e-5)
-    assert seen["outliers"] == [3]
-    assert seen["statuses"] == ["normal", "normal", "normal", "outlier"]
+    assert seen["candidates"] == [3]
+    assert seen["statuses"] == ["undecided", "undecided", "undecided", "candidate"]
     assert seen["cost"]["pulls"] == 8000
     assert 0 < seen["cost"]["gold"] < 8000
     assert seen["range"] == [0, 1]
@@ -542,3 +542,26 @@ def test_openapi_has_examples(http):
     ):
         for example in schemas[name]["examples"]:
             model.model_validate(example)
+
+
+def test_costs(http):
+    """Costs come as a list or by name, also where names are numbers; a budget bounds their sum."""
+    usual = {"max_outliers": 1, "min_gap": 0.1, "slack": 0.1, "max_cost": 50}
+    for name, arms, costs in (
+        ("list", ARMS, [1, 2, 3, 4]),
+        ("names", ARMS, dict(zip(ARMS, [1, 2, 3, 4], strict=True))),
+        ("numbers", 4, {"0": 1, "1": 2, "2": 3, "3": 4}),
+    ):
+        body = {"name": name, "arms": arms, "costs": costs, **usual}
+        assert http.post("/studies", json=body).status_code == 201
+        data = {"arm": arms[3] if arms is ARMS else 3, "rewards": [1, 1], "key": "k"}
+        assert http.post(f"/studies/{name}/data", json=data).json() == {"told": 2}
+        result = http.get(f"/studies/{name}/result").json()
+        assert (result["pulls"], result["cost"]) == (2, 8.0)
+        assert "a cost of 8 (2 pulls)" in result["summary"]
+    body = {"name": "bad", "arms": ARMS, "costs": {"ams": 1}, **usual}
+    answer = http.post("/studies", json=body)
+    assert (answer.status_code, answer.json()["error"]) == (
+        422,
+        "costs has no cost for arm 'fra', must have one number for each arm.",
+    )

@@ -87,12 +87,14 @@ class Page:
         """Fill in the form and send it."""
         self.wait_for("#studies-title", "Studies")
         self.find("#new-study").click()
-        self.wait(lambda: self.find("[name=epsilon]").get_attribute("value"), "the form's choices")
+        self.wait(lambda: self.find("[name=delta]").get_attribute("value"), "the form's choices")
         for key, value in {"name": name, "arms": arms, **fields}.items():
             field = self.find(f"#create [name={key}]")
             if field.tag_name != "select":
                 field.clear()
             field.send_keys(value)
+        if "until" not in fields:
+            assert self.find("#create [name=until]").get_attribute("value") == ""
         self.find("#create [type=submit]").click()
 
     def picture(self):
@@ -206,7 +208,7 @@ def test_a_study_from_its_making_to_its_end(page, url):
         page.wait_for("#status", "running")
         page.wait(lambda: page.pulls() > held, "more pulls")
         page.wait_for("#status", "done")
-    page.wait_for("#summary", "2 of 20 arms stand apart, above the rest")
+    page.wait_for("#summary", " stand apart, above the other 18 arms by at least 0.")
     assert not page.find("#pause").is_displayed()
     declared = page.text("#declared .members").split()
     assert sorted(declared) == ["host-07", "host-13"]
@@ -285,10 +287,27 @@ def test_what_is_in_hand_stays(page, url):
     assert page.errors() == []
 
 
+def test_best_guess(page, url):
+    """Before anything is decided, the page names and marks the best guess, and has its odds."""
+    client = Client(url)
+    client.create("guess", ["ams", "fra", "lhr", "gru"], max_outliers=1, until="found")
+    for arm in ("ams", "fra", "lhr", "gru"):
+        client.tell_arm("guess", arm, [int(arm == "gru")] * 9, key=arm)
+    page.open(f"{url}/#/study/guess")
+    page.wait_for("#summary", "Best guess after 36 pulls: ")
+    page.wait_for("#legend", "candidate (1)")
+    assert page.text("#declared-title") == "Best guess"
+    assert page.text("#declared .members") == "gru"
+    assert "asked for 20 : 1" in page.text("#facts")
+    page.find("#table summary").click()
+    page.wait_for("#table tr.candidate", "gru")
+    assert page.errors() == []
+
+
 def test_none_stands_apart(page, url):
     """A study that ends with none says so in the list and above the chart, and marks no arm."""
     client = Client(url)
-    client.create("even", ["a", "b", "c"], max_outliers=1, until="found")
+    client.create("even", ["a", "b", "c"], max_outliers=1, delta=0.1, slack=0)
     for k in range(36):
         for arm, reward in (("a", 0), ("b", k % 2), ("c", 1)):
             client.tell_arm("even", arm, [reward], key=f"{arm} {k}")
@@ -300,7 +319,7 @@ def test_none_stands_apart(page, url):
     assert "no outliers" in page.text("#facts")
     assert "widest gap that is certain, " in page.text("#legend")
     assert "outlier" not in page.text("#legend")
-    assert page.text("#declared").startswith("No arm was declared.")
+    assert page.text("#declared").startswith("There are none.")
     assert page.errors() == []
 
 
@@ -318,7 +337,7 @@ requestAnimationFrame(step);
 def test_two_thousand_arms(page, url, capsys):
     """At 2,000 arms the picture follows the study; how long frames take is printed."""
     page.open(url)
-    page.create("many", "2000", max_outliers="3", max_pulls="60000")
+    page.create("many", "2000", max_outliers="3", max_pulls="60000", until="ranked")
     page.wait_for("#legend", "undecided (2,000)")
     page.driver.execute_script(FRAMES)
     client = Client(url)

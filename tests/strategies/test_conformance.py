@@ -33,3 +33,24 @@ def test_the_checker_finds_a_broken_strategy():
 
     with pytest.raises(AssertionError, match="gave nothing"):
         check_strategy(Lazy())
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "words"),
+    [
+        ("evidence", 0.5, "evidence == 0.5"),
+        ("evidence", 3, "evidence == 3"),
+        ("forecast", -1, "forecast == -1"),
+        ("forecast", 2.5, "forecast == 2.5"),
+        ("widest_gap", -0.1, "widest_gap == -0.1"),
+        ("guess", [3], "candidates do not rank first"),
+    ],
+)
+def test_the_checker_finds_answers_that_do_not_fit(monkeypatch, method, value, words):
+    """Odds below 1, a forecast that is not a number of pulls, or a wrong guess are caught."""
+    from oddarm.strategies.sigma.rr import RRRun
+    from oddarm.testing import answers_fit_their_verdict
+
+    monkeypatch.setattr(RRRun, method, lambda *_: value)
+    with pytest.raises(AssertionError, match=words):
+        answers_fit_their_verdict(STRATEGIES["rr"]())

@@ -6,6 +6,8 @@ import os
 import sys
 import threading
 
+from oddarm.cli.exit_codes import INTERRUPTED, WRONG_USAGE
+
 __all__ = ["main"]
 
 
@@ -15,8 +17,8 @@ def main() -> None:
         _main()
     except KeyboardInterrupt:
         print("oddarm: interrupted", file=sys.stderr)
-        _leave(130)
-        raise SystemExit(130) from None
+        _leave(INTERRUPTED)
+        raise SystemExit(INTERRUPTED) from None
     except SystemExit as stop:
         _leave(stop.code if isinstance(stop.code, int) else 1)
         raise
@@ -40,7 +42,7 @@ def _main() -> None:
             "The oddarm command needs typer and rich: run  python -m pip install 'oddarm[cli]'",
             file=sys.stderr,
         )
-        raise SystemExit(2) from None
+        raise SystemExit(WRONG_USAGE) from None
     del rich, typer
     from oddarm.cli.app import run
 

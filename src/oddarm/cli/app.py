@@ -11,7 +11,8 @@ import typer
 from oddarm._text import printable
 from oddarm._version import __version__
 from oddarm.cli import find, plan, scan, serve, simulate, studies, watch
-from oddarm.cli.signals import INTERRUPTED, TERMINATED, ended_by_signals
+from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
+from oddarm.cli.signals import ended_by_signals
 from oddarm.errors import OddarmError
 
 __all__ = ["app", "run"]
@@ -44,10 +45,10 @@ def _options(
     del version
 
 
-app.command()(ended_by_signals(find.find))
-app.command()(scan.scan)
+app.command(epilog=MEANINGS)(ended_by_signals(find.find))
+app.command(epilog=MEANINGS)(scan.scan)
 app.command()(plan.plan)
-app.command()(simulate.simulate)
+app.command(epilog=MEANINGS)(simulate.simulate)
 app.command()(serve.serve)
 app.command()(studies.studies)
 app.command()(watch.watch)
@@ -65,11 +66,11 @@ def run() -> None:
         raise
     except OddarmError as error:
         print(f"oddarm: {printable(error)}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(WRONG_USAGE) from None
     except MemoryError:
         print("oddarm: this needs more memory than there is: ask for less.", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(WRONG_USAGE) from None
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"oddarm: {printable(f'{where}{error.strerror or error}')}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(WRONG_USAGE) from None

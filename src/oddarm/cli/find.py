@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ import typer
 import oddarm
 from oddarm._text import printable
 from oddarm.cli import options as shared
+from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions
 
 if TYPE_CHECKING:
     from oddarm.sources.table.source import TableSource
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["find", "plural"]
 
 RowSeed = Annotated[int, shared.search_option("seed", words="Seed of the order of rows.")]
-OF_ONE_SEARCH = ("strategy", "replace", "plot", "save", "resume")
+OF_ONE_SEARCH = ("strategy", "replace", "max_cost", "plot", "save", "resume")
 """Options that make no sense for a comparison of all strategies."""
 
 
@@ -41,19 +43,17 @@ def find(
     where: shared.Where = None,
     table: shared.TableName = None,
     query: shared.Query = None,
-    epsilon: shared.Epsilon = DEFAULTS["epsilon"],
+    epsilon: shared.Epsilon = None,
+    min_gap: shared.MinGap = None,
     rho: shared.Rho = None,
     max_outliers: shared.MaxOutliers = None,
-    delta: shared.Delta = 0.05,
+    delta: shared.Delta = DEFAULTS["delta"],
+    slack: shared.Slack = None,
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
-    until: Annotated[
-        Until | None,
-        shared.search_option(
-            "until", default="found if the strategy can and each row is drawn once, else ranked"
-        ),
-    ] = None,
+    until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
+    max_cost: shared.MaxCost = None,
     seed: RowSeed = DEFAULTS["seed"],
     bounds: shared.Range = None,
     skip_bad_rows: shared.SkipBadRows = False,
@@ -105,24 +105,27 @@ def find(
     """
     refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if refused:
-        raise ParameterError(f"--{refused[0]} with --compare, which runs every strategy: drop it.")
+        flag = refused[0].replace("_", "-")
+        raise ParameterError(f"--{flag} with --compare, which runs every strategy: drop it.")
     shared.check_plot(plot)
     if save is not None:
         shared.check_written("--save", save)
     chosen = oddarm.strategies.as_strategy(strategy)
-    search = None
+    search, problem = None, ProblemOptions()
     if resume is None:
-        oddarm.Problem(epsilon, rho, max_outliers, delta)  # refuses bad ones before data is opened
+        problem = shared.problem_options(
+            epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+            slack=slack,
+        )  # fmt: skip
     else:
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
-        seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
+        seed = search.seed
     source, columns = shared.open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
         rewards=shared.reward_range(bounds),
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
-    problem = ProblemOptions(epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta)
     noun = noun or plural(columns)
     with source:
         if compare:
@@ -133,14 +136,15 @@ def find(
             _compare(run, source, noun, as_json)
             return
         if search is not None:
-            result = oddarm.resume(search, source, save=save, progress=True)
+            result = oddarm.resume(
+                search, source, max_pulls=max_pulls, max_cost=max_cost, save=save, progress=True
+            )
         else:
-            until = until or ("found" if chosen.confirms and not replace else "ranked")
             result = oddarm.find(
-                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls, seed=seed,
-                save=save, progress=True, **problem,
+                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls,
+                max_cost=max_cost, seed=seed, save=save, progress=True, **problem,
             )  # fmt: skip
-    result = result.with_nouns(noun, "rows")
+    result = result.with_nouns(noun, "rows").with_hint(_hint(result, save))
     if as_json:
         print(result.to_json(indent=2))
     else:
@@ -151,8 +155,18 @@ def find(
         for what, path in (("plot", plot), ("saved", save)):
             if path is not None:
                 print(f"{what}: {printable(path)}")
-    if result.verdict == "running":
-        raise typer.Exit(130)
+    if exit_code(result) != DECIDED:
+        raise typer.Exit(exit_code(result))
+
+
+def _hint(result: oddarm.Result, save: Path | None) -> str:
+    """Return the options that go on with the search."""
+    words = [] if save is None else [f"--resume {printable(shlex.quote(str(save)))}"]
+    if result.ended_by_cost:
+        words.append("--max-cost …")
+    elif result.verdict == "budget":
+        words.append(f"--max-pulls {result.enough_pulls}")
+    return " ".join(words)
 
 
 def _given(context: typer.Context, name: str) -> bool:
@@ -166,9 +180,11 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
     problem = search.problem
     saved = {
         "epsilon": problem.epsilon,
+        "min_gap": problem.min_gap,
         "rho": problem.rho,
         "max_outliers": problem.max_outliers,
         "delta": problem.delta,
+        "slack": problem.slack,
         "strategy": search.strategy.name,
         "until": search.until,
         "bound": search.bound,
@@ -201,7 +217,7 @@ def _compare(
 def _show(result: oddarm.Result, source: TableSource) -> None:
     """Print the answer, notes about the data, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
-    arms = max(20, len(result.outliers))
+    arms = max(20, int(result.odd.sum()))
     sentences = [result.summary, *_about(source), *reasons]
     shared.print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
 

@@ -10,14 +10,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, cast
 
 import typer
 
 import oddarm
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import MissingExtraError, ParameterError
-from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind
+from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind, ProblemOptions, Until
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
@@ -30,21 +30,26 @@ __all__ = [
     "Encoding",
     "Epsilon",
     "JsonOnly",
+    "MaxCost",
     "MaxOutliers",
     "MaxPulls",
+    "MinGap",
     "Query",
     "Range",
     "Replace",
     "RewardColumn",
     "Rho",
     "SkipBadRows",
+    "Slack",
     "TableName",
+    "UntilName",
     "Where",
     "check_plot",
     "check_written",
     "name_data",
     "open_data",
     "print_report",
+    "problem_options",
     "reward_range",
     "search_option",
 ]
@@ -104,12 +109,18 @@ def _flag(name: str) -> str:
 
 
 # The problem.
-Epsilon = Annotated[float, search_option("epsilon")]
+Epsilon = Annotated[float | None, search_option("epsilon")]
+MinGap = Annotated[float | None, search_option("min_gap")]
 Rho = Annotated[float | None, search_option("rho", default=f"{DEFAULT_RHO:g}")]
 MaxOutliers = Annotated[int | None, search_option("max_outliers")]
 Delta = Annotated[float, search_option("delta")]
+Slack = Annotated[float | None, search_option("slack")]
+
+# The search.
 BoundName = Annotated[BoundKind, search_option("bound")]
+UntilName = Annotated[Until | None, search_option("until")]
 MaxPulls = Annotated[int | None, search_option("max_pulls")]
+MaxCost = Annotated[float | None, search_option("max_cost")]
 
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -192,13 +203,23 @@ def check_written(option: str, path: Path) -> None:
         raise ParameterError(f"{option} {path}: it may not be written, name another place.")
 
 
+def problem_options(**given: float | None) -> ProblemOptions:
+    """Return the options of a problem that were given.
+
+    Bad ones are refused here, before data is opened, which may take long.
+    """
+    options = cast("ProblemOptions", {k: v for k, v in given.items() if v is not None})
+    oddarm.Problem(**options)
+    return options
+
+
 def print_report(
     sentences: Iterable[str], table: Callable[[int], str], notes: Sequence[str] = ()
 ) -> None:
     """Print sentences, a table and notes, as wide as the terminal; empty sentences are left out."""
     width = max(shutil.get_terminal_size((100, 24)).columns, 20)
     for sentence in filter(None, sentences):
-        print(textwrap.fill(sentence, width))
+        print(textwrap.fill(sentence, width, break_on_hyphens=False))  # names have hyphens
     print(f"\n{table(width)}")
     for number, note in enumerate(notes):
         print("\n" * (number == 0) + textwrap.fill(note, width, subsequent_indent="  "))

@@ -12,7 +12,7 @@ import typer
 import oddarm
 from oddarm.cli import options as shared
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULTS, Until
+from oddarm.options import DEFAULTS
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
@@ -55,10 +55,12 @@ def plan(
         ),
     ] = None,
     replace: shared.Replace = False,
-    epsilon: shared.Epsilon = DEFAULTS["epsilon"],
+    epsilon: shared.Epsilon = None,
+    min_gap: shared.MinGap = None,
     rho: shared.Rho = None,
     max_outliers: shared.MaxOutliers = None,
-    delta: shared.Delta = 0.05,
+    delta: shared.Delta = DEFAULTS["delta"],
+    slack: shared.Slack = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,10 +68,7 @@ def plan(
             "for endless 0/1 rewards]"
         ),
     ] = None,
-    until: Annotated[
-        Until | None,
-        shared.search_option("until", default="found if the strategy can, else ranked"),
-    ] = None,
+    until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     bounds: shared.Range = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
@@ -99,7 +98,10 @@ def plan(
     """
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
-    oddarm.Problem(epsilon, rho, max_outliers, delta)  # refuses bad ones before data is opened
+    problem = shared.problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
     declared = shared.reward_range(bounds)
@@ -131,8 +133,7 @@ def plan(
     with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,
-            bound=bound, progress=progress, finished=progress.ended,
-            epsilon=epsilon, rho=rho, max_outliers=max_outliers, delta=delta,
+            bound=bound, progress=progress, finished=progress.ended, **problem,
         )  # fmt: skip
     if as_json:
         print(json.dumps(planned.to_dict(), indent=2, default=str))

@@ -10,14 +10,11 @@ import typer
 import oddarm
 from oddarm._text import printable
 from oddarm.cli import options as shared
+from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.cli.find import plural
-from oddarm.options import DEFAULTS, ProblemOptions
-from oddarm.strategies.base import UNDECIDED
+from oddarm.options import DEFAULTS
 
 __all__ = ["scan"]
-
-OPEN = 3
-"""The exit code if the rows leave the answer open."""
 
 
 def scan(
@@ -33,12 +30,12 @@ def scan(
     where: shared.Where = None,
     table: shared.TableName = None,
     query: shared.Query = None,
-    epsilon: Annotated[float | None, shared.search_option("epsilon")] = None,
-    min_gap: Annotated[float | None, shared.search_option("min_gap")] = None,
-    slack: Annotated[float | None, shared.search_option("slack")] = None,
+    epsilon: shared.Epsilon = None,
+    min_gap: shared.MinGap = None,
     rho: shared.Rho = None,
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
+    slack: shared.Slack = None,
     bounds: shared.Range = None,
     rows: Annotated[
         Literal["sample", "all"],
@@ -60,19 +57,17 @@ def scan(
 ) -> None:
     """Find the outliers among the arms of a table, by all of its rows at once.
 
-    Exit code 0 if the rows decide, 3 if they leave it open. For example:
+    For example:
 
     oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
 
     oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
     """
     shared.check_plot(plot)
-    problem = ProblemOptions(
-        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta
-    )
-    if slack is not None:
-        problem["slack"] = slack
-    oddarm.Problem(**problem)  # refuse bad parameters before data is opened
+    problem = shared.problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
     named = shared.name_data(data, arm, reward)
     result = oddarm.scan(
         named.data, named.arm, named.reward, where=where, table=table, query=query,
@@ -84,10 +79,9 @@ def scan(
     if as_json:
         print(result.to_json(indent=2))
     else:
-        shown = max(20, len(result.outliers))
-        sentences = [result.summary]
-        shared.print_report(sentences, lambda width: f"{result.table(shown, width=width)}\n")
+        shown = max(20, int(result.odd.sum()))
+        shared.print_report([result.summary], lambda width: f"{result.table(shown, width=width)}\n")
         if plot is not None:
             print(f"plot: {printable(plot)}")
-    if result.verdict in UNDECIDED:
-        raise typer.Exit(OPEN)
+    if exit_code(result) != DECIDED:
+        raise typer.Exit(exit_code(result))

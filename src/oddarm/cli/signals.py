@@ -10,10 +10,9 @@ from typing import Any
 
 import typer
 
-__all__ = ["INTERRUPTED", "TERMINATED", "ended_by_signals"]
+from oddarm.cli.exit_codes import INTERRUPTED, TERMINATED
 
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+__all__ = ["ended_by_signals"]
 
 
 def ended_by_signals(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import typer
 
 import oddarm
 from oddarm.cli import options as shared
+from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_EPSILON, DEFAULT_STRATEGY, DEFAULTS, SearchOptions
 
@@ -33,11 +34,15 @@ def simulate(
         float | None,
         shared.search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
     ] = None,
+    min_gap: shared.MinGap = None,
     rho: shared.Rho = None,
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
+    slack: shared.Slack = None,
+    until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
+    max_cost: shared.MaxCost = None,
     seed: Annotated[
         int, shared.search_option("seed", words="Seed of the instance and the rewards.")
     ] = DEFAULTS["seed"],
@@ -56,20 +61,29 @@ def simulate(
     """
     true_means, epsilon = _arms(means, file, config, epsilon, seed)
     shared.check_plot(plot)
+    problem = shared.problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
     options: SearchOptions = {
-        "epsilon": epsilon,
-        "rho": rho,
-        "max_outliers": max_outliers,
-        "delta": delta,
+        **problem,
+        "rewards": DEFAULTS["rewards"],
+        "costs": None,
+        "until": until,
         "bound": bound,
         "max_pulls": max_pulls,
+        "max_cost": max_cost,
         "seed": seed,
     }
     from oddarm.cli.progress import PullProgress
 
     with PullProgress(runs) as progress:
         if runs == 1:
-            results = [oddarm.simulate(true_means, strategy, progress=progress, **options)]
+            result = oddarm.simulate(true_means, strategy, progress=progress, **options)
+            budget = (
+                "--max-cost …" if result.ended_by_cost else f"--max-pulls {result.enough_pulls}"
+            )
+            results = [result.with_hint(budget)]
         else:
             results = oddarm.simulate(
                 true_means, strategy, runs=runs, finished=progress.ended, **options
@@ -79,10 +93,12 @@ def simulate(
     if as_json:
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
-        return
-    print(results[0] if runs == 1 else _summary(true_means, results))
-    if plot is not None:
-        print(f"\nplot: {plot}")
+    else:
+        print(results[0] if runs == 1 else _summary(true_means, results))
+        if plot is not None:
+            print(f"\nplot: {plot}")
+    if runs == 1 and exit_code(results[0]) != DECIDED:
+        raise typer.Exit(exit_code(results[0]))
 
 
 def _arms(

@@ -10,6 +10,7 @@ import typer
 import oddarm
 from oddarm._text import printable
 from oddarm.cli.serve import STORAGE, Storage
+from oddarm.results.sentence import glance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +68,7 @@ def _lines(study: Study, interval: float) -> None:
     shown = None
     while (info := study.info()).status != "done":
         if info != shown:
-            print(_line(info), flush=True)
+            print(" · ".join(filter(None, [_line(info), glance(study.result())])), flush=True)
             shown = info
         time.sleep(interval)
 

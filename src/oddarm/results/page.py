@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["result_page"]
 
 AT_ONCE = 25
-"""How many arms are shown at first; the others are folded. Outliers are always shown."""
+"""How many arms are shown at first, besides outliers and candidates; the others are folded."""
 
 INK = "#010203"
 """Stands in the SVG for the colour of the page's text, which is light or dark."""
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6370; --paper: #fff; --line: #d8dde3;
-  --odd: #b34e00; }
+  --odd: #b34e00; --guess: #8a5d00; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ed; --soft: #9aa4b0; --paper: #14171a; --line: #333a42; --odd: #ff9a4d; }
+  :root { --ink: #e6e9ed; --soft: #9aa4b0; --paper: #14171a; --line: #333a42; --odd: #ff9a4d;
+    --guess: #f0b840; }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.2rem 1rem 3rem; max-width: 46rem; background: var(--paper);
@@ -44,18 +45,21 @@ th { color: var(--soft); font-weight: 600; }
 .text { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 td.text { min-width: 6rem; }
 tr.outlier td { color: var(--odd); font-weight: 600; }
+tr.candidate td { color: var(--guess); font-style: italic; }
+tr.failed td { color: var(--soft); }
 summary { cursor: pointer; padding: .5rem 0; color: var(--soft); }
 """
 
 
 def result_page(result: Result) -> str:
     """Return the page of a result: sentence, plot, table, parameters."""
-    answer, _, promise = result.summary.replace(" %", "\u00a0%").partition(". ")
+    headline = _unbroken(result.headline)
+    promise = _unbroken(result.summary.removeprefix(result.headline).strip())
     arms, _ = result.nouns
-    shown = max(AT_ONCE, len(result.outliers))
+    shown = max(AT_ONCE, int(result.odd.sum()))
     first, more = result.arms[:shown], result.arms[shown:]
     body = [
-        f"<h1>{escape(answer.rstrip('.'))}.</h1>",
+        f"<h1>{escape(headline)}</h1>",
         f"<p>{escape(promise)}</p>" if promise else "",
         f'<div class="plot">{_plot(result)}</div>',
         f"<h2>{escape(arms.capitalize())}, the most outlying first</h2>",
@@ -76,13 +80,18 @@ def result_page(result: Result) -> str:
             '<html lang="en">',
             '<head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(answer.rstrip('.'))}</title>",
+            f"<title>{escape(headline.removesuffix('.'))}</title>",
             f"<style>{_STYLE}</style></head>",
             "<body>",
             *filter(None, body),
             "</body></html>\n",
         ]
     )
+
+
+def _unbroken(text: str) -> str:
+    """Keep percentages and odds on one line."""
+    return text.replace(" %", "\u00a0%").replace(" : 1", "\u00a0:\u00a01")
 
 
 def _table(result: Result, rows: Sequence[ArmRow]) -> str:
@@ -130,10 +139,13 @@ _NAMES = {
     "epsilon": "ε: how much wider the gap is",
     "rho": "ρ: least share of normal arms",
     "max_outliers": "most outliers",
+    "min_gap": "least distance of outliers",
+    "slack": "slack: share of the line in which either answer is right",
     "delta": "δ: probability of a wrong answer",
     "delta_proved": "δ is proved",
     "delta_reason": "because",
-    "max_pulls": "budget",
+    "max_pulls": "budget of pulls",
+    "max_cost": "budget",
 }
 
 

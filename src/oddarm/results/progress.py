@@ -6,8 +6,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from oddarm._text import printable, shortened
 from oddarm.errors import MissingExtraError
+from oddarm.results.sentence import glance
 
 try:
     from rich.console import Console
@@ -32,8 +32,8 @@ __all__ = ["SearchProgress", "TerminalBar"]
 
 SECONDS = 0.2
 """The least time between two updates of the bar."""
-LEADERS = 3
-"""How many of the arms that rank first are shown."""
+SHARE = 10
+"""The time between two updates is at least so many times what an update takes."""
 
 
 class TerminalBar:
@@ -68,7 +68,7 @@ class _TimeLeft(TimeRemainingColumn):
 
 
 class SearchProgress(TerminalBar):
-    """Shows the pulls, how many arms are declared, the arms that rank first, and the time left.
+    """Shows the pulls, the best guess and its evidence, and the time left.
 
     The time left is the time until the budget or the pools are used up; most searches end sooner.
     """
@@ -87,7 +87,7 @@ class SearchProgress(TerminalBar):
         """Show how far a search has come."""
         if self._bar.disable or time.monotonic() < self._next:
             return
-        pools = search.tally.pools
+        began, pools, result = time.monotonic(), search.tally.pools, search.result()
         unspent = search.core.ledger.unspent
         ends = [
             None if unspent is None else search.pulls + unspent,
@@ -97,17 +97,7 @@ class SearchProgress(TerminalBar):
             self._task,
             total=min((end for end in ends if end is not None), default=None),
             completed=search.pulls,
-            description=describe(search),
+            description=" · ".join(filter(None, [result.spent, glance(result)])),
         )
-        self._next = time.monotonic() + SECONDS
-
-
-def describe(search: Search) -> str:
-    """Return in one line the pulls, how many arms are declared, and which rank first."""
-    parts = [f"{search.pulls:,} pulls", f"{len(search.declared())} declared"]
-    if search.pulls:
-        leaders = ", ".join(shortened(printable(arm), 20) for arm in search.ranking()[:LEADERS])
-        parts.append(f"leading: {leaders}")
-    if search.errors:
-        parts.append(f"{len(search.errors)} failed")
-    return " · ".join(parts)
+        now = time.monotonic()
+        self._next = now + max(SECONDS, SHARE * (now - began))

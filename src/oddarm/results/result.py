@@ -17,6 +17,7 @@ from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
+from oddarm.results.sentence import amount, answer
 from oddarm.results.table import Column, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
@@ -40,7 +41,8 @@ class ArmRow:
         high: Upper end.
         score: The strategy's own score (for GOLD: S, the pulls of all arms when it became
             terminal); None if it has none.
-        status: "outlier", "normal", "undecided", or "failed" if it could not be pulled.
+        status: "outlier", "candidate" (the best guess), "normal", "undecided", or "failed" if it
+            could not be pulled.
     """
 
     arm: Any
@@ -77,6 +79,8 @@ class Result:
         forecast: How many further pulls would likely decide; None if that is unknown.
         widest_gap: The widest that the gap around outliers can still be; None if unknown.
         cost: What all pulls cost; their number if no costs were given.
+        hint: How to go on with this search after its budget has ended, as part of a sentence; None
+            if only the caller knows.
     """
 
     names: Sequence[Any]
@@ -102,6 +106,7 @@ class Result:
     forecast: int | None = None
     widest_gap: float | None = None
     cost: float = 0.0
+    hint: str | None = None
 
     @classmethod
     def of(
@@ -184,56 +189,66 @@ class Result:
         """1 for a declared outlier and 0 for any other arm, in the order of the arms."""
         return np.array([status == "outlier" for status in self.statuses], dtype=np.int64)
 
+    @property
+    def odd(self) -> NDArray[np.bool_]:
+        """Whether each arm is an outlier or, if there are none, a candidate."""
+        shown = "outlier" if "outlier" in self.statuses else "candidate"
+        return np.array([status == shown for status in self.statuses], dtype=np.bool_)
+
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Result:
         """Return the same result with other words, such as "routes" and "rows"."""
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
+    def with_hint(self, hint: str) -> Result:
+        """Return the same result, which says how to go on if there is a forecast."""
+        return self if self.forecast is None else replace(self, hint=hint)
+
+    @property
+    def enough_pulls(self) -> int | None:
+        """The budget that would likely decide; None if that is unknown."""
+        return None if self.forecast is None else self.pulls + self.forecast
+
+    @property
+    def ended_by_cost(self) -> bool:
+        """Whether `max_cost` is the budget that has ended."""
+        pulls, cost = self.provenance["max_pulls"], self.provenance.get("max_cost")
+        return self.verdict == "budget" and cost is not None and self.pulls != pulls
+
+    @property
+    def priced(self) -> bool:
+        """Whether the pulls cost something else than 1 each."""
+        return self.cost not in (0.0, self.pulls)
+
     @property
     def spent(self) -> str:
-        """The pulls in words; of how many, if every arm is a finite pool."""
+        """The cost, if there are costs, and the pulls in words; of how many, if arms are pools."""
         pools = self.provenance["rewards"]["pools"]
         of = "" if pools is None else f" of {sum(pools):,}"
-        return f"{self.pulls:,}{of} {self.nouns[1]}"
+        pulls = f"{self.pulls:,}{of} {self.nouns[1]}"
+        return f"a cost of {amount(self.cost)} ({pulls})" if self.priced else pulls
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the answer."""
+        return answer(self)[0]
 
     @property
     def summary(self) -> str:
         """The answer in a sentence or two, what it supposes, and how many arms have failed."""
-        sentences = [self._answer, *self.provenance.get("delta_supposes", ())]
+        sentences = [*answer(self), *self.provenance.get("delta_supposes", ())]
         if self.errors:
             were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
             sentences.append(f"{were} set aside after errors.")
         return " ".join(sentences)
 
     @property
-    def _answer(self) -> str:
-        found = len(self.outliers)
-        of_all = f"of {len(self.names):,} {self.nouns[0]}"
-        if self.verdict == "running":
-            return f"Not done: {found} {of_all} set apart so far, after {self.spent}."
-        if self.verdict == "budget":
-            return f"The budget ended first: {found} {of_all} set apart after {self.spent}."
-        if self.verdict == "rows":
-            return f"The {self.nouns[1]} leave it open which {of_all} stand apart: {self.spent}."
-        if self.verdict == "none":
-            return f"None {of_all} stands apart; found with {self.spent}; {self._sureness}."
-        if self.verdict == "confirmed":
-            stand = "stands" if found == 1 else "stand"
-            return (
-                f"{found} {of_all} {stand} apart, {self.side} the rest; "
-                f"found with {self.spent}; {self._sureness}."
-            )
-        predicate, promise = self.strategy.predicate(found, self.side), self.strategy.promise
-        return (
-            f"{found} {of_all} {predicate}, after {self.spent}. "
-            f"{promise[0].upper()}{promise[1:]}; {self._sureness}."
-        )
-
-    @property
     def side(self) -> str:
-        """Where the declared arms lie: "above", "below", "in between" or "above and below"."""
-        declared = self.labels_ == 1
+        """Where the outliers, or else the candidates, lie.
+
+        "above", "below", "in between" or "above and below"; "apart from" for anything else.
+        """
         failed = np.array([status == "failed" for status in self.statuses])
-        outlying, rest = self.means[declared], self.means[~declared & ~failed]
+        outlying, rest = self.means[self.odd], self.means[~self.odd & ~failed]
         rest = rest[~np.isnan(rest)]
         if not len(outlying) or not len(rest):
             return "apart from"
@@ -242,15 +257,6 @@ class Result:
         if inside:
             return "in between" if not (above or below) else "apart from"
         return "above and below" if above and below else "above" if above else "below"
-
-    @property
-    def _sureness(self) -> str:
-        if self.provenance["delta_proved"]:
-            return f"wrong with probability at most {100 * self.problem.delta:.3g} %"
-        return (
-            f"meant to be wrong with probability at most {100 * self.problem.delta:.3g} %, "
-            f"which is not proved: {self.provenance['delta_reason']}"
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values; infinite ends of intervals are None."""
@@ -263,7 +269,7 @@ class Result:
             "candidates": list(self.candidates),
             "evidence": self.evidence if self.evidence is None else _number(self.evidence),
             "forecast": self.forecast,
-            "widest_gap": self.widest_gap,
+            "widest_gap": None if self.widest_gap is None else _number(self.widest_gap),
             "ranking": self.ranking,
             "errors": [{"arm": arm, "error": reason} for arm, reason in self.errors.items()],
             "arms": [
@@ -366,19 +372,32 @@ class Result:
         return f"{self.summary}\n\n{self.table()}"
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(arm) for arm in self.outliers[:3])
-        more = ", …" if len(self.outliers) > 3 else ""
-        return f"<Result {self.verdict}: outliers [{shown}{more}], {self.pulls:,} pulls>"
+        what, arms = ("outliers", self.outliers)
+        if self.candidates and not self.outliers:
+            what, arms = "candidates", list(self.candidates)
+        shown = ", ".join(repr(arm) for arm in arms[:3])
+        more = ", …" if len(arms) > 3 else ""
+        return f"<Result {self.verdict}: {what} [{shown}{more}], {self.pulls:,} pulls>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         header = "".join(f"<th>{escape(column.head)}</th>" for column in self.columns)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row)) + "</tr>"
+            f"<tr{_LOOKS.get(row.status, '')}>"
+            + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row))
+            + "</tr>"
             for row in self.arms[:20]
         )
         return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
+
+
+_LOOKS = {
+    "outlier": ' style="font-weight:bold"',
+    "candidate": ' style="font-style:italic"',
+    "failed": ' style="opacity:0.6"',
+}
+"""How a notebook shows rows of a status."""
 
 
 def _finite(value: Any) -> Any:

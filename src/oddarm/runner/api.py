@@ -120,13 +120,15 @@ async def find_async(
     run_options = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
     with run_options.session(search, source) as session:
         await as_coroutines(session)
-    return search.result()
+    return _with_hint(search.result(), save)
 
 
 def resume(
     search: Search,
     pull: Callable[[Any], Any] | Source,
     *,
+    max_pulls: int | None = None,
+    max_cost: float | None = None,
     executor: Executor | None = None,
     in_flight: int | None = None,
     batch: int | None = None,
@@ -139,8 +141,9 @@ def resume(
 
     `search` is what `Search.load` returned, or a search of your own. A source must have all its
     arms, and the rewards that it had when the search was begun, as far as its fingerprint tells.
-    If its rewards have an order, it goes on after those that the search was told. `pull` and all
-    other parameters are as for `find`.
+    If its rewards have an order, it goes on after those that the search was told. `max_pulls` and
+    `max_cost` are other budgets, which count the rewards so far; by default those of the search.
+    `pull` and all other parameters are as for `find`.
 
     Raises:
         StateError: The source has other rewards than the search was begun on.
@@ -161,6 +164,8 @@ def resume(
         search.fingerprint = fingerprint or search.fingerprint
     else:
         source = FunctionSource(pull, search.names, search.rewards)
+    search.max_pulls = search.max_pulls if max_pulls is None else max_pulls
+    search.max_cost = search.max_cost if max_cost is None else max_cost
     failed = search.errors
     for arm, told in zip(search.names, search.tally.counts.tolist(), strict=True):
         if arm not in failed:
@@ -289,7 +294,16 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
                     one_by_one(session)
         except (KeyboardInterrupt, asyncio.CancelledError):
             pass  # what is known so far is the result
-        return search.result()
+        return _with_hint(search.result(), run_options.save)
+
+
+def _with_hint(result: Result, save: str | Path | None) -> Result:
+    """Return the result with the call that goes on with a saved search."""
+    if save is None:
+        return result
+    budget = f", max_pulls={result.enough_pulls}" if result.verdict == "budget" else ""
+    budget = ", max_cost=…" if result.ended_by_cost else budget
+    return result.with_hint(f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})")
 
 
 def _in_event_loop() -> bool:

@@ -84,7 +84,16 @@ CHANGE = _errors(404, 422, 507)
 JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
 CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
 EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
-RESULT = {"verdict": "ranked", "ranking": ["gru", "ams", "fra", "lhr"], "outliers": ["gru"]}
+RESULT = {
+    "verdict": "budget",
+    "summary": "Best guess after 160 pulls: gru, evidence 14 : 1 (you asked for 20 : 1); "
+    "about 40 more pulls would likely decide: start a study with max_pulls=200.",
+    "outliers": [],
+    "candidates": ["gru"],
+    "evidence": 14.2,
+    "forecast": 40,
+    "ranking": ["gru", "ams", "fra", "lhr"],
+}
 VIEW = {
     "name": "latency",
     "names": ["ams", "fra", "lhr", "gru"],
@@ -277,7 +286,11 @@ async def resume(request: Request, name: StudyName) -> models.StudyRow:
 
 @router.get("/studies/{name}/result", responses=_with_example(RESULT))
 async def result(request: Request, name: StudyName) -> dict[str, Any]:
-    """Return the current result: ranking, outliers, verdict, a row for each arm, provenance."""
+    """Return the current result: verdict, sentence, outliers or the best guess, a row for each arm.
+
+    `evidence` has the odds for the answer or the guess, `forecast` how many further pulls would
+    likely decide.
+    """
     text = await _studies(request).read(name, lambda study: study.result().to_json())
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 

@@ -58,7 +58,10 @@ class Client:
         expired_reward: float | None = None,
         **options: Unpack[SearchOptions],
     ) -> dict[str, Any]:
-        """Make a study; options are those of `create_study`, as JSON values."""
+        """Make a study; options are those of `create_study`, as JSON values.
+
+        Costs by name are an object, whose names JSON writes as text.
+        """
         check_names(self.create, options)
         named = {"strategy": strategy, "expired_reward": expired_reward}
         body = {"name": name, "arms": arms, **named, **options}

@@ -62,7 +62,7 @@ class CreateBody(_Body):
 
     model_config = _examples(
         {"name": "latency", "arms": ["ams", "fra", "lhr", "gru"], "max_outliers": 1},
-        {"name": "clicks", "arms": 200, "epsilon": 2.5, "rho": 0.95, "delta": 0.05},
+        {"name": "clicks", "arms": 200, "min_gap": 0.1, "rho": 0.95, "max_pulls": 50000},
     )
 
     name: StudyName
@@ -75,10 +75,12 @@ class CreateBody(_Body):
     )
     # Types and limits are spelled out, since those of JSON are narrower than those of Python;
     # tests/test_options.py compares them with the table of options.
-    epsilon: Number = DEFAULTS["epsilon"]
+    epsilon: Number | None = DEFAULTS["epsilon"]
+    min_gap: Annotated[Number, Field(gt=0)] | None = DEFAULTS["min_gap"]
     rho: Number | None = DEFAULTS["rho"]
     max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
     delta: Annotated[float, Field(gt=0, lt=1)] = DEFAULTS["delta"]
+    slack: Annotated[Number, Field(lt=1)] | None = DEFAULTS["slack"]
     strict: bool = DEFAULTS["strict"]
     rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
         Field(
@@ -87,7 +89,7 @@ class CreateBody(_Body):
         )
     )
     bound: BoundKind = DEFAULTS["bound"]
-    until: Until = DEFAULTS["until"]
+    until: Until | None = DEFAULTS["until"]
     max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
     costs: (
         Annotated[dict[str, Number], Field(max_length=MAX_ARMS)]
@@ -104,7 +106,12 @@ class CreateBody(_Body):
 
     def options(self) -> dict[str, Any]:
         """Return the options that were given, without name and arms."""
-        return self.model_dump(exclude_unset=True, exclude={"name", "arms"})
+        options = self.model_dump(exclude_unset=True, exclude={"name", "arms"})
+        if isinstance(self.costs, dict):  # JSON has no names that are numbers
+            names = range(self.arms) if isinstance(self.arms, int) else self.arms
+            name_of = {str(name): name for name in names}
+            options["costs"] = {name_of.get(k, k): cost for k, cost in self.costs.items()}
+        return options
 
 
 class AskBody(_Body):

@@ -16,6 +16,7 @@ from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outl
 from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store import StudyInfo
+from oddarm.store.study import study_result
 
 __all__ = ["view_json"]
 
@@ -25,35 +26,43 @@ def view_json(info: StudyInfo, search: Search) -> str:
 
     Its fields, besides those of the study's row:
         summary: The answer in a sentence or two.
+        evidence: The odds for the answer or the best guess; null if there is no evidence. `asked`
+            has the odds that the study is to reach.
+        forecast: How many further pulls would likely decide; null if that is unknown.
+        widest_gap: The widest that the gap around outliers can still be; null if unknown.
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
         community: Per arm, a number from 0 upwards along the axis; arms with no certain gap
             between them share it. -1 for a failed arm.
-        gaps: The certain gaps between the declared arms and the others, upwards along the axis:
-            from, to, width, certain, and how many arms lie below. A width is that of the
-            certificate if the gap is certain by one.
+        gaps: The certain gaps between the outliers, or else the candidates, and the others, upwards
+            along the axis: from, to, width, certain, and how many arms lie below. A width is that
+            of the certificate if the gap is certain by one.
         gap: The widest gap, certain or, before there is one, between means. Null before every arm
             was pulled.
-        outliers: The declared arms, as indices, in order.
+        outliers: The outliers, as indices, in order.
+        candidates: The best guess, as indices, in order; empty if there are outliers.
         errors: Each failed arm, as index, and its error.
         certificates: If the strategy makes them, what is certain about each set of arms that may be
             a group: members as indices, status, the least and the most that its gap and the largest
             gap among the others can be, and the largest ε at which it is certain to be a group.
-        cost: Pulls so far, the budget, what the pulls cost and may cost, the rewards of a full scan
-            of finite pools, and the most that GOLD needs for arms with the means so far; null where
-            there is no such number.
+        cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
+            rewards of a full scan of finite pools, and the most that GOLD needs for arms with the
+            means so far; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
     """
-    result = search.result()
+    result = study_result(search)
     index = {name: i for i, name in enumerate(result.names)}
     gaps = certain_gaps(result)
     community = communities(result, gaps)
-    outlier = np.array(result.statuses) == "outlier"
     return json.dumps(
         {
             **asdict(info),
             "summary": result.summary,
+            "evidence": None if result.evidence is None else _number(result.evidence),
+            "asked": 1 / result.problem.delta,
+            "forecast": result.forecast,
+            "widest_gap": None if result.widest_gap is None else _number(result.widest_gap),
             "names": list(result.names),
             "counts": result.counts.tolist(),
             "means": _six_digits(result.means),
@@ -62,9 +71,10 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "rank": result.rank.tolist(),
             "statuses": list(result.statuses),
             "community": community.tolist(),
-            "gaps": [_gap_dict(gap) for gap in gaps_around_outliers(gaps, community, outlier)],
+            "gaps": [_gap_dict(gap) for gap in gaps_around_outliers(gaps, community, result.odd)],
             "gap": _widest(result, gaps),
             "outliers": [index[name] for name in result.outliers],
+            "candidates": [index[name] for name in result.candidates],
             "errors": [
                 {"arm": index[name], "error": error} for name, error in result.errors.items()
             ],
@@ -81,7 +91,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
             "cost": {
                 "pulls": result.pulls,
                 "budget": search.max_pulls,
-                "paid": result.cost,
+                "price": result.cost if result.priced or search.max_cost is not None else None,
                 "max_cost": search.max_cost,
                 "full_scan": None if search.rewards.pools is None else sum(search.rewards.pools),
                 "gold": _gold(search, result),

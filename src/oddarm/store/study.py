@@ -27,7 +27,7 @@ from oddarm.store.log import arms_of, loads
 from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
 from oddarm.strategies import Strategy
 
-__all__ = ["Study"]
+__all__ = ["Study", "study_result"]
 
 COLUMNS = ("seq", "at", "pull", "arm", "reward")
 """What an export says of each reward."""
@@ -219,7 +219,7 @@ class Study:
 
     def result(self) -> Result:
         """Return what is known now; at any time, not only at the end."""
-        return self.search().result()
+        return study_result(self.search())
 
     def info(self) -> StudyInfo:
         """Return how far the study is."""
@@ -325,6 +325,16 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._database.url}>"
+
+
+def study_result(search: Search) -> Result:
+    """Return the result of a study; its budget is fixed, so it takes another study to go on."""
+    result = search.result()
+    if result.verdict != "budget":
+        return result
+    budget = "max_cost" if result.ended_by_cost else f"max_pulls={result.enough_pulls}"
+    larger = "a larger " if result.ended_by_cost else ""
+    return result.with_hint(f"start a study with {larger}{budget}")
 
 
 def _lines(tells: Iterator[dict[str, Any]], format: str) -> Iterator[str]:  # noqa: A002

@@ -12,7 +12,7 @@ const MOST_PROMINENT = 40; // with more arms outside the largest community, none
 const MOST_COMMUNITIES = 8; // with more, most are single arms, and shades say nothing
 
 /** Marks differ in form as well as in colour. */
-export const STATUSES = ["outlier", "normal", "undecided", "failed"];
+export const STATUSES = ["outlier", "candidate", "normal", "undecided", "failed"];
 
 export class Chart {
   /**
@@ -59,7 +59,7 @@ export class Chart {
     this.most = Math.max(1, largest(view.counts));
     this.shaded = largest(view.community) < MOST_COMMUNITIES;
     this.spans = gapsOf(view);
-    this.prominent = new Set([...view.outliers, ...outsiders(view)]);
+    this.prominent = new Set([...view.outliers, ...view.candidates, ...outsiders(view)]);
     this.update();
   }
 
@@ -295,7 +295,7 @@ export class Chart {
 
   drawIntervals(rows) {
     const { context: c, view, axis } = this;
-    const layers = ["failed", "normal", "undecided", "outlier"].flatMap((status) => {
+    const layers = ["failed", "normal", "undecided", "candidate", "outlier"].flatMap((status) => {
       const withStatus = rows.filter(({ arm }) => view.statuses[arm] === status);
       const second = ({ arm }) => this.shaded && view.community[arm] % 2 === 1;
       return [0, 1].map((next) => ({
@@ -317,7 +317,7 @@ export class Chart {
         if (view.means[arm] === null) continue;
         const x = axis.scale(view.means[arm]);
         if (height < 3) c.fillRect(x - 1, y - 1, 2, 2);
-        else drawMark(c, status, x, y, height >= NAMED ? 4.5 : 2.5);
+        else drawMark(c, status, x, y, height >= NAMED ? 4.5 : 2.5, this.colours.paper);
       }
     }
   }
@@ -328,8 +328,9 @@ export class Chart {
     const write = (row) => {
       if (used.some((y) => Math.abs(y - row.y) < NAMED)) return;
       used.push(row.y);
-      const odd = view.statuses[row.arm] === "outlier";
-      c.fillStyle = odd ? this.shades.outlier[0] : colours.ink;
+      const status = view.statuses[row.arm];
+      const odd = status === "outlier" || status === "candidate";
+      c.fillStyle = odd ? this.shades[status][0] : colours.ink;
       c.font = `${odd ? "600 " : ""}12px system-ui, sans-serif`;
       c.fillText(this.shortened(String(view.names[row.arm])), this.names, row.y + 0.5);
     };
@@ -401,15 +402,25 @@ export function writerOf(view) {
   return (value) => (value === null ? "–" : value.toFixed(decimals));
 }
 
-/** Draw the mark of a status. */
-function drawMark(c, status, x, y, size) {
+/** Draw the mark of a status; that of a candidate is an outline. */
+function drawMark(c, status, x, y, size, paper) {
   c.beginPath();
-  if (status === "outlier") {
+  if (status === "outlier" || status === "candidate") {
     const far = size * 1.4;
     c.moveTo(x, y - far);
     c.lineTo(x + far, y);
     c.lineTo(x, y + far);
     c.lineTo(x - far, y);
+    if (status === "candidate") {
+      const colour = c.fillStyle;
+      c.closePath();
+      c.fillStyle = paper;
+      c.fill();
+      c.lineWidth = Math.max(1, size / 2.5);
+      c.stroke();
+      c.fillStyle = colour;
+      return;
+    }
   } else if (status === "normal") {
     c.arc(x, y, size, 0, 2 * Math.PI);
   } else if (status === "undecided") {
@@ -426,7 +437,7 @@ function drawMark(c, status, x, y, size) {
   c.fill();
 }
 
-/** The certain gaps around the declared arms or, before there are any, the widest of all. */
+/** The certain gaps around outliers or candidates or, before there are any, the widest of all. */
 function gapsOf({ gaps, gap }) {
   return gaps.length || gap === null ? gaps : [gap];
 }

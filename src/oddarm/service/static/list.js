@@ -8,8 +8,21 @@ const POLL = 2_000;
 const STOPS = {
   ranked: "every group must rank first",
   found: "one group is confirmed, or none can be",
-  confirmed: "every possible group is decided",
+  confirmed: "one is confirmed and no larger one can be, or none can be",
+  budget: "the budget is spent on the best guess",
 };
+
+const USUAL_STOP = "found if the strategy can, else ranked";
+const NUMBERS = [
+  "max_outliers",
+  "rho",
+  "min_gap",
+  "epsilon",
+  "slack",
+  "delta",
+  "max_pulls",
+  "expired_reward",
+];
 
 /**
  * Show the list and keep it up to date until the signal is aborted.
@@ -108,18 +121,16 @@ export function prepareForm(onError) {
 function fillChoices(form, description) {
   const fields = description.components.schemas.CreateBody.properties;
   for (const name of ["strategy", "until"]) {
-    const { enum: values, default: usual } = fields[name];
-    form.elements[name].replaceChildren(
-      ...values.map((value) => {
-        const words = name === "until" ? `${value}: ${STOPS[value] ?? ""}` : value;
-        const chosen = value === usual;
-        return element("option", { value, defaultSelected: chosen }, words);
-      }),
-    );
+    const { anyOf, default: usual = null } = fields[name]; // OpenAPI leaves out a default of null
+    const values = fields[name].enum ?? anyOf.find((kind) => kind.enum).enum;
+    const choices = values.map((value) => {
+      const words = name === "until" ? `${value}: ${STOPS[value] ?? ""}` : value;
+      return element("option", { value, defaultSelected: value === usual }, words);
+    });
+    if (usual === null) choices.unshift(element("option", { value: "", defaultSelected: true }, USUAL_STOP));
+    form.elements[name].replaceChildren(...choices);
   }
-  for (const name of ["epsilon", "delta"]) {
-    form.elements[name].defaultValue = fields[name].default;
-  }
+  form.elements.delta.defaultValue = fields.delta.default;
 }
 
 /** The form as the body of a request; an empty field is left out. */
@@ -131,9 +142,9 @@ function bodyOf(fields) {
     name: fields.name.value.trim(),
     arms: number ? Number(names[0]) : names,
     strategy: fields.strategy.value,
-    until: fields.until.value,
   };
-  for (const name of ["max_outliers", "rho", "epsilon", "delta", "max_pulls", "expired_reward"]) {
+  if (fields.until.value !== "") body.until = fields.until.value;
+  for (const name of NUMBERS) {
     if (fields[name].value !== "") body[name] = Number(fields[name].value);
   }
   if (fields.rewards.value === "range") {

@@ -2,7 +2,7 @@
 
 import { Away, Refused, follow, hasToken, json, pathOf, pause, request } from "./api.js";
 import { Chart, STATUSES, describe, writerOf } from "./chart.js";
-import { byId, count, element, moment, number, plural, renew, say, verdictWords } from "./words.js";
+import { byId, count, element, moment, number, odds, plural, renew, say, verdictWords } from "./words.js";
 
 const LEAST_WAIT = 200; // milliseconds between two requests for the view
 const RATE_WINDOW = 15_000;
@@ -11,14 +11,18 @@ const MOST_MEMBERS = 30;
 const MOST_CERTIFICATES = 6;
 const MOST_WIDTHS = 2;
 
+const GUESSES = { ranked: "Candidates", scattered: "Arms that lie apart" };
+
 const PARAMETERS = {
   epsilon: "ε",
+  min_gap: "least gap",
   rho: "ρ",
   max_outliers: "most outliers",
   delta: "δ",
   delta_proved: "δ is proved",
   delta_reason: "because",
-  max_pulls: "budget",
+  max_pulls: "budget of pulls",
+  max_cost: "budget of cost",
 };
 
 export class StudyPage {
@@ -110,7 +114,7 @@ export class StudyPage {
     byId("study-title").textContent = view.name;
     byId("status").textContent = view.status;
     byId("status").className = `badge ${view.status}`;
-    byId("summary").textContent = view.summary;
+    byId("summary").textContent = view.summary.replaceAll(" : 1", "\u00a0:\u00a01");
     const button = byId("pause");
     button.hidden = view.status === "done";
     button.disabled = false;
@@ -163,10 +167,27 @@ export class StudyPage {
       fact("Pulls", count(view.pulls), `last ${moment(view.updated)}${waiting}`),
       ...(view.status === "done" ? [] : [fact("Pulls per second", speed)]),
       fact("Verdict", verdictWords(view.verdict, "not done"), `strategy ${view.strategy}`),
+      ...this.evidence(),
+      ...(cost.price === null ? [] : [this.price()]),
       against("Budget", cost.budget, "none"),
       against("GOLD would take, at most", cost.gold, "no bound yet", "by its theorem, for the means seen"),
       against("A full scan would take", cost.full_scan, "for ever", "every reward of every pool"),
     );
+  }
+
+  /** How good the answer or the best guess is, and how many pulls would likely decide. */
+  evidence() {
+    const { evidence, asked, forecast } = this.view;
+    const wanted = `asked for ${odds(asked) ?? `${number(asked)} : 1`}`;
+    const facts = [fact("Evidence", odds(evidence) ?? "none yet", wanted)];
+    if (forecast !== null) facts.push(fact("Likely to decide", `${count(forecast)} more`, "pulls, by forecast"));
+    return facts;
+  }
+
+  /** What the pulls have cost. */
+  price() {
+    const { price, max_cost: most } = this.view.cost;
+    return fact("Cost", amount(price), most === null ? "no limit" : `of at most ${amount(most)}`);
   }
 
   showLegend() {
@@ -194,11 +215,14 @@ export class StudyPage {
   showDeclared() {
     const { view } = this;
     const parts = [];
-    if (view.outliers.length === 0) {
-      const words = view.status === "done" ? "No arm was declared." : "None so far.";
+    const guess = view.outliers.length === 0 && view.candidates.length > 0;
+    byId("declared-title").textContent = guess ? GUESSES[view.verdict] ?? "Best guess" : "Outliers";
+    const odd = guess ? view.candidates : view.outliers;
+    if (odd.length === 0) {
+      const words = view.verdict === "none" ? "There are none." : view.status === "done" ? "None is known." : "None so far.";
       parts.push(element("p", { className: "soft" }, words));
     } else {
-      parts.push(this.members(view.outliers));
+      parts.push(this.members(odd));
     }
     // Confirmed ones first, refuted ones last; of each kind, the largest ε first.
     const weight = { confirmed: 0, undecided: 1, refuted: 2 };
@@ -378,6 +402,9 @@ function fact(name, value, note) {
   if (note !== undefined) description.append(element("div", { className: "note" }, note));
   return element("div", {}, element("dt", {}, name), description);
 }
+
+/** A cost: whole if it is large. */
+const amount = (value) => (value >= 1000 || Number.isInteger(value) ? count(value) : number(value));
 
 /** What the gaps in the chart are. */
 function gapWords({ gaps, gap }) {

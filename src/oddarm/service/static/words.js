@@ -19,11 +19,24 @@ export function number(value, digits = 3) {
 /** Seconds since 1970 as a local date and time. */
 export const moment = (seconds) => moments.format(new Date(seconds * 1000));
 
-const VERDICTS = { none: "no outliers", budget: "the budget ended first" };
+const VERDICTS = {
+  none: "no outliers",
+  scattered: "too many lie apart",
+  budget: "the budget ended first",
+  rows: "the rewards ended first",
+};
 
 /** A verdict in words; `unsettled` if there is none yet. */
 export const verdictWords = (verdict, unsettled) =>
   verdict === "running" ? unsettled : (VERDICTS[verdict] ?? verdict);
+
+/** Odds, rounded down; null if they say nothing. */
+export function odds(evidence) {
+  if (evidence === null || evidence < 1.1) return null;
+  if (evidence > 1e6) return "over 1,000,000 : 1";
+  const digits = evidence >= 10 || Number.isInteger(evidence) ? 1 : 10;
+  return `${grouped.format(Math.floor(evidence * digits) / digits)} : 1`;
+}
 
 /** "1 pull", "2 pulls". */
 export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;

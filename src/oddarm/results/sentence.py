@@ -1,0 +1,274 @@
+"""The answer of a search in a sentence or two that name the arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oddarm._text import printable, shortened
+from oddarm.strategies import Certificate
+
+if TYPE_CHECKING:
+    from oddarm.results.result import Result
+
+__all__ = ["amount", "answer", "glance", "named", "odds"]
+
+NAMED = 5
+"""How many arms a sentence names; the others are counted."""
+LONGEST_NAME = 40
+"""Longer names are shortened in a sentence."""
+MOST_ODDS = 10**6
+"""Higher odds are not spelled out."""
+
+
+def answer(result: Result) -> list[str]:
+    """Return the answer as sentences, the first of which can stand alone."""
+    of_verdict = {
+        "confirmed": _confirmed,
+        "none": _none,
+        "scattered": _scattered,
+        "ranked": _ranked,
+        "rows": _rows,
+    }
+    return of_verdict.get(result.verdict, _guess)(result)
+
+
+def glance(result: Result) -> str:
+    """Return what is known in a few words, to follow the pulls in a line that changes often."""
+    parts = []
+    if result.outliers:
+        parts.append(f"outliers: {named(result.outliers)}")
+    elif result.pulls and result.verdict != "none":
+        parts.append(f"best guess: {named(result.candidates) or 'nobody'}")
+        evidence = odds(result.evidence)
+        parts += [f"evidence {evidence}"] if evidence else []
+    if result.forecast is not None:
+        parts.append(f"about {result.forecast:,} more")
+    if result.errors:
+        parts.append(f"{len(result.errors):,} failed")
+    return " · ".join(parts)
+
+
+def named(arms: Sequence[Any]) -> str:
+    """Return the names of arms as part of a sentence, or their numbers if they have no names.
+
+    Example:
+        >>> named(["ams", "fra"]), named([7]), named(list("abcdefgh"))
+        ('ams and fra', 'number 7', 'a, b, c, d, e and 3 more')
+    """
+    words = [shortened(printable(arm), LONGEST_NAME) for arm in arms[:NAMED]]
+    if len(arms) > NAMED:
+        words.append(f"{len(arms) - NAMED:,} more")
+    return f"{_numbers(arms)}{_joined(words)}"
+
+
+def odds(evidence: float | None) -> str | None:
+    """Return odds, rounded down, in words; None if they say nothing.
+
+    Example:
+        >>> odds(14.7), odds(3.29), odds(1.0), odds(None), odds(float("inf"))
+        ('14 : 1', '3.2 : 1', None, None, 'over 1,000,000 : 1')
+    """
+    if evidence is None or evidence < 1.1:
+        return None
+    if evidence > MOST_ODDS:
+        return f"over {MOST_ODDS:,} : 1"
+    whole = evidence >= 10 or evidence == int(evidence)
+    return f"{int(evidence):,} : 1" if whole else f"{math.floor(10 * evidence) / 10} : 1"
+
+
+def amount(value: float) -> str:
+    """Return a cost in words.
+
+    Example:
+        >>> amount(812.0), amount(12345.6), amount(0.02416)
+        ('812', '12,346', '0.0242')
+    """
+    whole = value == int(value) or abs(value) >= 1000
+    return f"{value:,.0f}" if whole else f"{value:.3g}"
+
+
+def _confirmed(result: Result) -> list[str]:
+    """The outliers, how far from the others they are for certain, and at what price."""
+    stand = "stands" if len(result.outliers) == 1 else "stand"
+    others = f"the other {_working(result) - len(result.outliers):,} {result.nouns[0]}"
+    where = f" from {others}" if result.side == "apart from" else f", {result.side} {others}"
+    far = _distance(result)
+    return [f"{_begin(result.outliers)} {stand} apart{where}{far}; {_price_and_sureness(result)}."]
+
+
+def _distance(result: Result) -> str:
+    """How far the outliers are from the others, as far as that is certain."""
+    certificates = _certificates_of(result)
+    if not certificates:
+        gap = result.problem.at_slack().min_gap
+        return "" if gap is None else f" by more than {gap:g}"
+    gap = _rounded_down(min(certificate.gap_at_least for certificate in certificates), 2)
+    words = f" by at least {gap:g}"
+    ratio = 1 + min(certificate.epsilon for certificate in certificates)
+    if not result.problem.absolute and 1 < ratio < math.inf:
+        words += f" (at least {_rounded_down(ratio, 2):g} times any gap among them)"
+    return words
+
+
+def _certificates_of(result: Result) -> list[Certificate]:
+    """The certificate of all outliers or, if there is none, those of disjoint parts of them."""
+    outliers = set(result.outliers)
+    confirmed = [
+        certificate
+        for certificate in result.certificates
+        if certificate.status == "confirmed" and certificate.gap_at_least > 0
+    ]
+    whole = [certificate for certificate in confirmed if set(certificate.members) == outliers]
+    if whole:
+        return whole
+    parts = [certificate for certificate in confirmed if outliers.issuperset(certificate.members)]
+    members = [arm for certificate in parts for arm in certificate.members]
+    return parts if len(members) == len(outliers) and set(members) == outliers else []
+
+
+def _none(result: Result) -> list[str]:
+    """That nobody is an outlier, by which rule, and how wide a gap can still be."""
+    problem, n = result.problem, len(result.names)
+    most = problem.max_members(n)
+    few = "one of them" if most == 1 else f"{most:,} or fewer of them"
+    if problem.absolute:
+        why = f"no gap above {problem.min_gap:g} is left around {few}"
+    else:
+        why = f"no gap around {few} is more than {float(problem.ratio):g} times as wide as all "
+        why += "gaps among the others"
+        why += "" if problem.min_gap is None else f" and above {problem.min_gap:g}"
+    if result.widest_gap is not None and 0 < result.widest_gap < math.inf:
+        why += f" (at most {_rounded_up(result.widest_gap, 2):g} is possible)"
+    nobody = f"None of {n:,} {result.nouns[0]} stands apart"
+    return [f"{nobody}: {why}; {_price_and_sureness(result)}."]
+
+
+def _scattered(result: Result) -> list[str]:
+    """That too many arms lie apart, and what to try."""
+    problem, n = result.problem, len(result.names)
+    most, apart = problem.max_members(n), len(result.candidates)
+    many = f"{apart:,}" if apart > most else f"More than {most:,}"
+    more = f", more than the {most:,} that may be outliers" if apart > most else ""
+    names = f": {named(result.candidates)}" if result.candidates else ""
+    other = "a larger max_outliers" if problem.max_outliers is not None else "a smaller rho"
+    certain = problem.at_slack().min_gap
+    scale = "" if certain is None else f" by more than {certain:g}"
+    return [
+        f"{many} of {n:,} {result.nouns[0]} lie apart{scale}{more}{names}.",
+        f"So there is no bulk at this scale; {_price_and_sureness(result)}.",
+        f"Try a larger min_gap or {other}.",
+    ]
+
+
+def _ranked(result: Result) -> list[str]:
+    """The arms that rank first, or those that a strategy declares by a rule of its own."""
+    first = result.outliers or result.candidates
+    predicate = result.strategy.predicate(max(len(first), 1), result.side)
+    promise = result.strategy.promise
+    subject = _begin(first) if first else "None"
+    are = "it is an outlier" if len(first) == 1 else "they are outliers"
+    unknown = f"; whether {are} is not decided" if result.candidates else ""
+    of_all = f"of {len(result.names):,} {result.nouns[0]}"
+    return [
+        f"{subject} {of_all} {predicate}, after {result.spent}{unknown}.",
+        f"{promise[0].upper()}{promise[1:]}; {_sureness(result)}.",
+    ]
+
+
+def _guess(result: Result) -> list[str]:
+    """The best guess, how good it is, and what would decide."""
+    return [_best_guess(result)]
+
+
+def _rows(result: Result) -> list[str]:
+    """The best guess after all rows, and which arms have the fewest."""
+    working = [arm for arm, status in enumerate(result.statuses) if status != "failed"]
+    counts = result.counts[working]
+    order = np.argsort(counts, kind="stable")[:NAMED]
+    fewest = [
+        f"{shortened(printable(result.names[working[k]]), LONGEST_NAME)} ({int(counts[k]):,})"
+        for k in order[counts[order] <= 2 * counts.min()].tolist()
+    ]
+    return [
+        _best_guess(result),
+        f"There are too few {result.nouns[1]} to decide; {_joined(fewest)} had the fewest.",
+    ]
+
+
+def _best_guess(result: Result) -> str:
+    asked = f"you asked for {_asked(result.problem.delta)} : 1"
+    if not result.pulls:
+        return f"No guess yet, after {result.spent} of {len(result.names):,} {result.nouns[0]}."
+    nobody = f"none of {len(result.names):,} {result.nouns[0]} stands apart"
+    guess = named(result.candidates) or nobody
+    evidence = odds(result.evidence)
+    known = f", evidence {evidence}" if evidence else ", for which there is no evidence yet"
+    decide = ""
+    if result.forecast is not None:
+        decide = f"; about {result.forecast:,} more {result.nouns[1]} would likely decide"
+        hint = result.hint or _hint(result)
+        decide += f": {hint}" if hint else ""
+    return f"Best guess after {result.spent}: {guess}{known} ({asked}){decide}."
+
+
+def _hint(result: Result) -> str:
+    """How to go on, if nobody knows how the search was begun."""
+    if result.verdict != "budget":
+        return ""
+    if result.ended_by_cost:
+        return "raise max_cost"
+    return f"raise max_pulls to {result.enough_pulls:,}"
+
+
+def _price_and_sureness(result: Result) -> str:
+    return f"found {'for' if result.priced else 'with'} {result.spent}; {_sureness(result)}"
+
+
+def _sureness(result: Result) -> str:
+    probability = f"wrong with probability at most {100 * result.problem.delta:.3g} %"
+    if result.provenance["delta_proved"]:
+        return probability
+    return f"meant to be {probability}, which is not proved: {result.provenance['delta_reason']}"
+
+
+def _working(result: Result) -> int:
+    """How many arms have not failed."""
+    return sum(status != "failed" for status in result.statuses)
+
+
+def _begin(arms: Sequence[Any]) -> str:
+    """Names at the beginning of a sentence: only the word before numbers gets a capital."""
+    names = named(arms)
+    return names[0].upper() + names[1:] if _numbers(arms) else names
+
+
+def _numbers(arms: Sequence[Any]) -> str:
+    if not arms or not all(isinstance(arm, int | np.integer) for arm in arms[:NAMED]):
+        return ""
+    return "number " if len(arms) == 1 else "numbers "
+
+
+def _joined(words: Iterable[str]) -> str:
+    *first, last = words or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _asked(delta: float) -> str:
+    wanted = round(1 / delta, 1)
+    return f"{wanted:,.0f}" if wanted == int(wanted) else f"{wanted:,}"
+
+
+def _rounded_down(value: float, digits: int) -> float:
+    """The value to so many digits, no larger than it is."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.{digits}g}")
+
+
+def _rounded_up(value: float, digits: int) -> float:
+    """The value to so many digits, no smaller than it is."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.{digits}g}")

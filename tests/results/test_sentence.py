@@ -1,0 +1,263 @@
+"""The sentences of an answer, by verdict."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import oddarm
+from oddarm.results.sentence import glance, named, odds
+from oddarm.strategies.base import Certificate
+
+NAMES = [f"host-{k:02}" for k in range(20)]
+ODD = ["host-07", "host-13"]
+SURE = "wrong with probability at most 5 %."
+
+
+@pytest.fixture
+def result():
+    """Twenty hosts, two of which lie above the others; nothing is decided."""
+    search = oddarm.Search(NAMES, max_outliers=2, min_gap=0.1)
+    means = np.array([0.4 if name in ODD else 0.05 for name in NAMES])
+    return replace(
+        search.result().with_nouns("hosts", "calls"),
+        means=means, low=means - 0.01, high=means + 0.01, counts=np.full(20, 100), pulls=2000,
+        cost=2000.0,
+    )  # fmt: skip
+
+
+def answered(result, verdict, outliers=(), candidates=(), **fields):
+    """Return the result with another verdict and other arms."""
+    status = dict.fromkeys(NAMES, "undecided") | dict.fromkeys(outliers, "outlier")
+    status |= dict.fromkeys(candidates, "candidate")
+    return replace(
+        result, verdict=verdict, outliers=list(outliers), candidates=list(candidates),
+        statuses=list(status.values()), **fields,
+    )  # fmt: skip
+
+
+def certificate(members, gap, rest=0.05):
+    """Return a certificate with what is certain of some arms."""
+    return Certificate(tuple(members), "confirmed", gap, 1.0, 0.0, rest)
+
+
+def relative(result, **fields):
+    """Return the problem of a result with the paper's rule."""
+    return replace(result.problem, **{"epsilon": 2.5, "min_gap": None, **fields})
+
+
+def test_confirmed(result):
+    """The outliers are named, with the distance that is certain, the price and the probability."""
+    found = answered(result, "confirmed", ODD, certificates=[certificate(ODD, 0.1279)])
+    assert found.summary == (
+        "host-07 and host-13 stand apart, above the other 18 hosts by at least 0.12; "
+        f"found with 2,000 calls; {SURE}"
+    )
+    one = answered(result, "confirmed", ODD[:1], certificates=[certificate(ODD[:1], 0.2)])
+    assert one.summary.startswith("host-07 stands apart, ")
+
+
+def test_confirmed_ratio(result):
+    """By the paper's rule, the ratio of gaps that is certain is told too."""
+    certain = [certificate(ODD, 0.3, 0.07)]
+    found = answered(result, "confirmed", ODD, certificates=certain, problem=relative(result))
+    assert "by at least 0.3 (at least 4.2 times any gap among them); " in found.summary
+
+
+def test_confirmed_in_parts(result):
+    """If certificates are of parts of the outliers, the smallest distance counts."""
+    parts = [certificate(ODD[:1], 0.3), certificate(ODD[1:], 0.2)]
+    found = answered(result, "confirmed", ODD, certificates=parts)
+    assert " by at least 0.2; " in found.summary
+
+
+def test_confirmed_without_certificate(result):
+    """Without a certificate, the least distance within the slack is certain."""
+    assert " by more than 0.08; " in answered(result, "confirmed", ODD).summary
+    plain = answered(result, "confirmed", ODD, problem=relative(result))
+    assert "above the other 18 hosts; found" in plain.summary
+
+
+def test_confirmed_elsewhere(result):
+    """Outliers that are neither above nor below the others stand apart from them."""
+    means = result.means.copy()
+    means[0] = 0.6
+    found = answered(replace(result, means=means), "confirmed", ["host-00", "host-01"])
+    assert found.summary.startswith("host-00 and host-01 stand apart from the other 18 hosts by ")
+
+
+def test_failed_arms_are_not_counted(result):
+    """An arm that has failed is not one of the others."""
+    found = answered(result, "confirmed", ODD)
+    found = replace(found, statuses=["failed", *found.statuses[1:]], errors={"host-00": "gone"})
+    assert "above the other 17 hosts" in found.summary
+    assert found.summary.endswith(" 1 arm was set aside after errors.")
+
+
+def test_none(result):
+    """No outliers: the rule, and the widest gap that is still possible."""
+    none = answered(result, "none", widest_gap=0.0871)
+    assert none.summary == (
+        "None of 20 hosts stands apart: no gap above 0.1 is left around 2 or fewer of them "
+        f"(at most 0.088 is possible); found with 2,000 calls; {SURE}"
+    )
+    one = replace(none, problem=replace(none.problem, max_outliers=1), widest_gap=None)
+    assert "is left around one of them; found" in one.summary
+
+
+@pytest.mark.parametrize(("floor", "words"), [(None, "others; "), (0.1, "others and above 0.1; ")])
+def test_none_by_the_ratio(result, floor, words):
+    """By the paper's rule, the sentence says which ratio of gaps does not exist."""
+    none = answered(result, "none", problem=relative(result, min_gap=floor))
+    ratio = "no gap around 2 or fewer of them is more than 3.5 times as wide as all gaps among the "
+    assert f"{ratio}{words}" in none.summary
+
+
+def test_scattered(result):
+    """More arms lie apart than may be outliers: who, what follows, and what to try."""
+    found = answered(result, "scattered", candidates=NAMES[:5])
+    assert found.summary == (
+        "5 of 20 hosts lie apart by more than 0.08, more than the 2 that may be outliers: "
+        "host-00, host-01, host-02, host-03 and host-04. So there is no bulk at this scale; "
+        f"found with 2,000 calls; {SURE} Try a larger min_gap or a larger max_outliers."
+    )
+    share = replace(found.problem, max_outliers=None, rho=0.9)
+    assert replace(found, problem=share).summary.endswith("larger min_gap or a smaller rho.")
+    unknown = answered(result, "scattered")
+    assert unknown.headline == "More than 2 of 20 hosts lie apart by more than 0.08."
+
+
+def test_ranked(result):
+    """A ranking has candidates, no outliers, and a promise about the order."""
+    found = answered(result, "ranked", candidates=ODD)
+    assert found.summary == (
+        "host-07 and host-13 of 20 hosts were the first to separate, above the rest, after 2,000 "
+        "calls; whether they are outliers is not decided. "
+        f"If outliers exist they rank first; {SURE}"
+    )
+    one = answered(result, "ranked", candidates=["host-07"])
+    assert one.headline.startswith("host-07 of 20 hosts was the first to separate, ")
+    assert one.headline.endswith("; whether it is an outlier is not decided.")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ("wrr", "lies above mean + 2 deviations of all arms"),
+        ("roai-lucb", "lies above median + 2 robust deviations"),
+        ("maxgap", "lies beyond the largest gap"),
+    ],
+)
+def test_own_rules(strategy, words):
+    """Strategies with a rule of their own say what it is."""
+    means = dict(zip("abcdefghij", [*np.linspace(0.2, 0.36, 9), 0.95], strict=True))
+    rewards = oddarm.rewards.SubGaussian(scale=0.05)
+    found = oddarm.simulate(means, strategy, max_outliers=1, rewards=rewards)
+    assert found.outliers == ["j"]
+    sentence = found.with_nouns("hosts", "rows").summary
+    assert sentence.startswith(f"j of 10 hosts {words}, after {found.pulls:,} rows. ")
+    nobody = replace(found, outliers=[], statuses=["normal"] * 10)
+    assert nobody.summary.startswith(f"None of 10 arms {words}, ")
+
+
+def test_not_proved():
+    """What is not proved is said to be meant only."""
+    means = dict(zip("abcdefghij", [*np.linspace(0.2, 0.36, 9), 0.95], strict=True))
+    paper = oddarm.simulate(means, "gold", bound="paper")
+    assert "; meant to be wrong with probability at most 5 %, which is not proved" in paper.summary
+
+
+def test_budget(result):
+    """At the end of a budget: the best guess, its odds, those asked for, and what would decide."""
+    guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=900)
+    assert guess.summary == (
+        "Best guess after 2,000 calls: host-07 and host-13, evidence 14 : 1 (you asked for "
+        "20 : 1); about 900 more calls would likely decide: raise max_pulls to 2,900."
+    )
+    hint = "--resume search.json --max-pulls 2900"
+    assert guess.with_hint(hint).summary.endswith(f"would likely decide: {hint}.")
+    assert replace(guess, forecast=None).summary.endswith("(you asked for 20 : 1).")
+    cost = replace(guess, provenance={**guess.provenance, "max_cost": 50.0})
+    assert cost.summary.endswith("would likely decide: raise max_cost.")
+
+
+@pytest.mark.parametrize("evidence", [None, 1.0])
+def test_no_evidence(result, evidence):
+    """Without evidence the sentence says so."""
+    guess = answered(result, "budget", candidates=ODD, evidence=evidence)
+    assert guess.summary == (
+        "Best guess after 2,000 calls: host-07 and host-13, for which there is no evidence yet "
+        "(you asked for 20 : 1)."
+    )
+
+
+def test_nobody(result):
+    """The best guess may be that there are no outliers."""
+    guess = answered(result, "budget", evidence=3.0)
+    words = "Best guess after 2,000 calls: none of 20 hosts stands apart, evidence 3 : 1 (you asked"
+    assert guess.summary.startswith(words)
+
+
+def test_running(result):
+    """A search that is not done has a guess too, once there are rewards."""
+    guess = answered(result, "running", candidates=ODD, evidence=2.5, forecast=7000)
+    assert guess.summary.endswith("; about 7,000 more calls would likely decide.")
+    start = oddarm.Search(NAMES).result()
+    assert start.summary == "No guess yet, after 0 pulls of 20 arms."
+
+
+def test_rows(result):
+    """When the rows have ended, the arms with the fewest are named."""
+    counts = np.full(20, 100)
+    counts[[3, 9]] = 12, 5
+    counts[4] = 8
+    guess = answered(result, "rows", candidates=ODD, counts=counts, evidence=4.0)
+    assert guess.with_nouns("hosts", "rows").summary == (
+        "Best guess after 2,000 rows: host-07 and host-13, evidence 4 : 1 (you asked for 20 : 1). "
+        "There are too few rows to decide; host-09 (5) and host-04 (8) had the fewest."
+    )
+
+
+def test_costs(result):
+    """Where pulls have costs, the sentence tells the cost first."""
+    found = answered(result, "confirmed", ODD, cost=812.0)
+    assert "; found for a cost of 812 (2,000 calls); " in found.summary
+    guess = answered(result, "budget", candidates=ODD, cost=12345.6)
+    assert guess.summary.startswith("Best guess after a cost of 12,346 (2,000 calls): host-07 and ")
+
+
+def test_names():
+    """Five arms are named and the others counted; names are safe on a terminal, and not long."""
+    assert named(list("abcdef")) == "a, b, c, d, e and 1 more"
+    assert named(["\x1b[2J"]) == "\\x1b[2J"
+    assert named(["x" * 99]) == "x" * 39 + "…"
+    assert (named([7]), named([7, 13]), named([])) == ("number 7", "numbers 7 and 13", "")
+
+
+def test_numbers_begin_a_sentence(result):
+    """Arms without names are called by number."""
+    found = replace(answered(result, "confirmed", ODD), outliers=[7, 13])
+    assert found.summary.startswith("Numbers 7 and 13 stand apart, above the other 18 hosts by ")
+
+
+def test_odds_are_rounded_down():
+    """Odds never look higher than they are."""
+    assert [odds(x) for x in (19.99, 1234.5, 9.99, 2.0)] == [
+        "19 : 1",
+        "1,234 : 1",
+        "9.9 : 1",
+        "2 : 1",
+    ]
+
+
+def test_glance(result):
+    """A line that changes all the time has the guess, its odds, the forecast and failed arms."""
+    assert glance(oddarm.Search(4, max_outliers=1).result()) == ""
+    guess = answered(result, "running", candidates=ODD, evidence=14.0, forecast=900)
+    guess = replace(guess, errors={"host-00": "gone"})
+    assert glance(guess) == (
+        "best guess: host-07 and host-13 · evidence 14 : 1 · about 900 more · 1 failed"
+    )
+    assert glance(answered(result, "running")) == "best guess: nobody"
+    assert glance(answered(result, "confirmed", ODD)) == ("outliers: host-07 and host-13")
+    assert glance(answered(result, "none")) == ""
