@@ -31,6 +31,8 @@ def odds_for(certain: Callable[[float], bool]) -> float:
         19.9
     """
     low, high = 0.0, math.log(MOST_ODDS)
+    if not certain(math.exp(-high / 2**STEPS)):  # mostly so at first, and then nothing else is
+        return 1.0
     if certain(1 / MOST_ODDS):
         return MOST_ODDS
     for _ in range(STEPS):
