@@ -212,6 +212,15 @@ INSTANCES: dict[str, Instance] = {
     "equal arms, wide scale": Instance([0.5] * 7, {"min_gap": 0.3, "max_outliers": 2}),
     "equal rare arms": Instance([0.03] * 6, {"min_gap": 0.1, "max_outliers": 2}),
     "equal arms, no slack": Instance([0.5] * 5, {"min_gap": 0.2, "max_outliers": 1, "slack": 0.0}),
+    "three arms, gap exactly min_gap": Instance(
+        [0.3, 0.3, 0.6], {"min_gap": 0.3, "max_outliers": 1, "slack": 0.0}),
+    "three arms, gap exactly min_gap, near 0": Instance(
+        [0.01, 0.31, 0.31], {"min_gap": 0.3, "max_outliers": 1, "slack": 0.0}),
+    "three arms, nobody is false": Instance(
+        [0.3, 0.3, 0.601],
+        {"min_gap": 0.3, "epsilon": 1.0, "max_outliers": 1, "slack": 0.0}),
+    "three arms, ratio exactly 1+ε": Instance(
+        [0.05, 0.35, 0.95], {"epsilon": 1.0, "max_outliers": 1, "slack": 0.0}),
     "gap exactly (1-s)·min_gap": Instance(
         _line(5, 0.0, 0.16), {"min_gap": 0.2, "max_outliers": 1}),
     "gap exactly min_gap, no slack": Instance(

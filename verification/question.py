@@ -202,6 +202,7 @@ def measure(
             list(pool.map(partial(uniform, asked), range(others))),
             list(pool.map(partial(relative, asked), range(others))),
         )
+    yield from near_the_line(pool, 2 * runs)
     yield Line("")
     yield Line("find(f, arms) with every default: ends in time, with an answer; what it says last")
     for name in names:
@@ -244,6 +245,56 @@ def by_default(asked: Asked, seed: int) -> tuple[int, bool, str]:
     further = "none" if result.forecast is None else f"{result.forecast:,}"
     said = f"{result.verdict}: {who}, evidence {result.evidence:.3g} : 1, forecast {further}"
     return result.pulls, bool(well), said
+
+
+def _near(rng: np.random.Generator, gap: float, ratio: float) -> Floats:
+    """Return a bulk and an arm at `gap` from it, by `ratio` the widest gap of the bulk."""
+    n = int(rng.integers(5, 11))
+    inner = np.append(1.0, rng.uniform(0.2, 1.0, n - 3)) * gap / ratio
+    bulk = np.append(0.0, np.cumsum(rng.permutation(inner)))
+    means = np.append(bulk, bulk[-1] + gap)
+    means *= min(1.0, 0.9 / means[-1])
+    means += rng.uniform(0.02, 0.98 - means[-1])
+    return np.asarray(rng.permutation(means if rng.random() < 0.5 else 1 - means))
+
+
+NEAR: dict[str, dict[str, Any]] = {
+    "absolute": {"min_gap": 0.3},
+    "floor": {"min_gap": 0.3, "epsilon": 1.5},
+    "ratio": {"epsilon": 2.5},
+}
+"""Rules for which random instances near the line are made."""
+
+
+def wrong_near(rule: str, delta: float, seed: int) -> tuple[bool, int]:
+    """Search a random instance near the line; return whether the answer is wrong, and the pulls.
+
+    The gap is 0.9 to 1.3 times what it must exceed, in 1 of 4 cases exactly that.
+    """
+    rng = np.random.default_rng([23, seed])
+    share = 1.0 if rng.random() < 0.25 else float(rng.uniform(0.9, 1.3))
+    if rule == "ratio":
+        means = _near(rng, 0.55, 3.5 * share)
+    else:
+        means = _near(rng, 0.3 * share, float(rng.uniform(4.0, 12.0)))
+    options = {**NEAR[rule], "delta": delta, "slack": SLACK, "max_pulls": 2_000_000}
+    most = int(rng.integers(1, (len(means) - 1) // 2 + 1))
+    result = oddarm.simulate(
+        means, "adaptive", max_outliers=most, until="found", seed=seed, **options
+    )
+    truth = Truth.of(means, result.problem)
+    right = truth.agrees(result.verdict, result.outliers, "found", result.ranking)
+    return right is False, result.pulls
+
+
+def near_the_line(pool: Executor, runs: int) -> Iterator[Check]:
+    """Yield error rates on random instances near the line, at a small and at a large δ."""
+    for rule in NEAR:
+        for delta in (DELTA, 0.5):
+            found = list(pool.map(partial(wrong_near, rule, delta), range(runs), chunksize=5))
+            note = f"{_words([Pulls(pulls, None) for _, pulls in found])} pulls"
+            wrong = sum(error for error, _ in found)
+            yield Check(f"near the line, {rule}", wrong, runs, delta, note)
 
 
 def forecast(asked: Asked, seed: int) -> Floats:

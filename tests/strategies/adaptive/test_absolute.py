@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from verification.question import NEAR, wrong_near
+from verification.report import Check
 
 import oddarm
 import reference.absolute as literal
@@ -226,3 +228,128 @@ def test_a_block_with_a_wider_gap_cannot_be_linked():
     factors = np.ones(5)
     plan_links(arms, np.arange(5), factors, 0.2)
     assert np.isinf(factors).all()
+
+
+LINES = {
+    "all equal": [0.3] * 5,
+    "gap exactly min_gap": [*[0.3] * 5, 0.6],
+    "gap exactly (1 - slack)·min_gap": [*[0.3] * 5, 0.54],
+    "ratio exactly 1 + ε": [0.1, 0.2, 0.3, 0.4, 0.8],
+    "ratio exactly 1 + (1 - slack)·ε": [0.1, 0.2, 0.3, 0.4, 0.74],
+    "every gap exactly min_gap": [0.05, 0.35, 0.65, 0.95],
+    "every gap exactly (1 - slack)·min_gap": [0.02, 0.26, 0.5, 0.74, 0.98],
+    "two bulks": [*[0.2] * 3, *[0.5] * 3, 0.8],
+    "constant rewards": [0.0, 0.0, 0.0, 1.0],
+}
+RULES = {"absolute": {"min_gap": 0.3}, "floor": {"min_gap": 0.3, "epsilon": 3.0}}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", LINES)
+def test_searches_with_slack_end_on_every_line(name, rule):
+    """With slack and a floor a search ends with a right answer, ties and exact lines included."""
+    for most in (1, 2):
+        if len(LINES[name]) > 2 * most:
+            options = {"slack": 0.2, "max_outliers": most, "max_pulls": 2_000_000, **RULES[rule]}
+            result = oddarm.simulate(LINES[name], until="found", seed=most, **options)
+            truth = Truth.of(LINES[name], result.problem)
+            assert truth.confirms(result.verdict, result.outliers, "found")
+
+
+def pools_of(successes, size, seed):
+    """Return recorded 0/1 rewards to draw without replacement."""
+    rng = np.random.default_rng(seed)
+    recorded = {
+        f"arm-{k}": rng.permutation((np.arange(size) < good).astype(float))
+        for k, good in enumerate(successes)
+    }
+    return RecordedSource(recorded)
+
+
+@pytest.mark.parametrize(
+    ("successes", "size", "options", "verdict"),
+    [
+        ([3, 3, 3, 3, 6], 15, {"min_gap": 0.2}, "none"),  # a gap of exactly 3/15
+        ([3, 3, 3, 3, 7], 15, {"min_gap": 0.2}, "confirmed"),
+        ([3, 3, 3, 6, 9], 15, {"min_gap": 0.2}, "none"),
+        ([3, 3, 3, 7, 11], 15, {"min_gap": 0.2}, "scattered"),
+        ([1, 2, 3, 4, 7], 10, {"min_gap": 0.3}, "none"),  # 0.7 - 0.4 < 0.3 in floats
+        ([1, 2, 3, 4, 8], 10, {"min_gap": 0.3}, "confirmed"),
+        ([3, 4, 5, 5, 12], 15, {"min_gap": 0.2, "epsilon": 6.0}, "none"),  # exactly 7 times 1/15
+        ([3, 4, 5, 5, 12], 15, {"min_gap": 0.2, "epsilon": 5.5}, "confirmed"),
+        ([3, 3, 3, 3, 6], 15, {"min_gap": 0.2, "epsilon": 1.0}, "none"),
+    ],
+)
+@pytest.mark.parametrize("slack", [0.0, 0.2])
+def test_exhausted_pools_are_decided_exactly(successes, size, options, verdict, slack):
+    """Ties of finite pools are compared as fractions; slack lets a search end earlier, rightly."""
+    for seed in range(3):
+        source = pools_of(successes, size, seed)
+        options = {**options, "max_outliers": 1, "slack": slack, "until": "found"}
+        result = oddarm.find(source, delta=1e-9, **options)
+        exact = {f"arm-{k}": Fraction(good, size) for k, good in enumerate(successes)}
+        truth = Truth.of(exact, result.problem)
+        assert truth.confirms(result.verdict, result.outliers, "found")
+        if slack == 0:
+            assert result.verdict == verdict
+
+
+def states_along(means, options, model, cuts):
+    """Return the final states of a search that was saved and loaded after so many pulls each."""
+    ends = []
+    for saved in ((), cuts):
+        search = oddarm.Search(len(means), "adaptive", rewards=model, **options)
+        arms, left = SimulatedArms(means, search.rewards, seed=2), list(saved)
+        while not search.done:
+            if left and search.pulls >= left[0]:
+                left.pop(0)
+                search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
+            for arm in search.ask(3):
+                if not search.done:
+                    search.tell(arm, arms.draw(arm))
+        ends.append(json.loads(json.dumps(search.to_dict())))
+        again = oddarm.Search.from_dict(json.loads(json.dumps(ends[-1])))
+        assert json.dumps(again.to_dict()) == json.dumps(ends[-1])
+        assert again.result().to_dict() == search.result().to_dict()
+    return ends
+
+
+@pytest.mark.parametrize(
+    ("means", "verdict"),
+    [
+        ([0.2, 0.2, 0.25, 0.3, 0.8], "confirmed"),
+        ([0.2, 0.2, 0.25, 0.3, 0.4], "none"),
+        ([0.05, 0.05, 0.5, 0.95], "scattered"),
+    ],
+)
+def test_saved_searches_go_on_to_the_bit(means, verdict):
+    """Saved and loaded in the middle and at the end, a search ends in the very same state."""
+    options = {"min_gap": 0.3, "max_outliers": 1, "slack": 0.2}
+    whole, parts = states_along(means, options, "bernoulli", (7, 60, 200, 400))
+    assert whole == parts
+    assert whole["run"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("model", ["bounded", "subgaussian"])
+def test_other_rewards(model, rule):
+    """Bounded and sub-Gaussian rewards are searched by every rule."""
+    rewards = {
+        "bounded": oddarm.rewards.Bounded(minimum=0, maximum=1),
+        "subgaussian": oddarm.rewards.SubGaussian(scale=0.2),
+    }[model]
+    for means in ([0.2, 0.22, 0.25, 0.26, 0.85], [0.2, 0.22, 0.25, 0.26, 0.4]):
+        options = {"max_outliers": 1, "rewards": rewards, "slack": 0.2, **RULES[rule]}
+        result = oddarm.simulate(means, until="found", max_pulls=100_000, **options)
+        truth = Truth.of(means, result.problem)
+        assert truth.confirms(result.verdict, result.outliers, "found")
+        assert result.evidence >= 1 / result.problem.delta
+
+
+@pytest.mark.parametrize("kind", NEAR)
+@pytest.mark.parametrize("delta", [0.05, 0.5])
+@pytest.mark.slow
+def test_answers_near_the_line_are_right(kind, delta):
+    """Random instances near the line are answered wrongly in at most δ of the runs."""
+    wrong = sum(wrong_near(kind, delta, seed)[0] for seed in range(30))
+    assert Check(kind, wrong, 30, delta).holds
