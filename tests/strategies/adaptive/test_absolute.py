@@ -12,6 +12,7 @@ from verification.report import Check
 
 import oddarm
 import reference.absolute as literal
+import reference.adaptive as relative
 import reference.brute_force as brute_force
 from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.definitions.truth import Truth
@@ -230,6 +231,38 @@ def test_a_block_with_a_wider_gap_cannot_be_linked():
     assert np.isinf(factors).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"epsilon": 1.5}])
+def test_nobody_can_be_further_away_than_the_widest_gap(options):
+    """If nobody is an outlier, no truth has a small piece beyond the widest gap; one is near it."""
+    rng = np.random.default_rng(8)
+    ended = near = 0
+    for _ in range(250):
+        means, gap, _, most = random_question(rng)
+        low, high = intervals_around(rng, means, int(rng.choice([0, 1, 3, 8])))
+        asked = {"min_gap": gap, "max_outliers": most, "slack": 0.2, "rewards": (-999, 999)}
+        search = oddarm.Search(len(means), "adaptive", until="found", **asked, **options)
+        run = search.run
+        run.low[:], run.high[:], run.means[:] = low, high, rng.uniform(low, high)
+        search.tally.counts[:] = 1
+        run.decide()
+        if run.verdict == "none":
+            sampled = literal.truths(low, high, gap, most, rng, 400)
+            widest = run.widest_gap()
+            if not options:
+                assert widest <= gap * (1 + 1e-9)
+                assert not literal.apart(sampled, widest, most).any()
+            else:
+                groups = relative.subsets(len(means), most)
+                assert not any(
+                    relative.are_groups(sampled, member, 1.5, most + 1, widest).any()
+                    for member in groups
+                )
+            near += bool(literal.apart(sampled, 0.7 * widest - 1, most).any())
+            ended += 1
+    assert ended > 50
+    assert near > 0.5 * ended
+
+
 LINES = {
     "all equal": [0.3] * 5,
     "gap exactly min_gap": [*[0.3] * 5, 0.6],
@@ -256,6 +289,20 @@ def test_searches_with_slack_end_on_every_line(name, rule):
             assert truth.confirms(result.verdict, result.outliers, "found")
 
 
+def test_everyone_may_lie_apart():
+    """Rewards told at once can show that every arm lies apart: the answer is scattered."""
+    search = oddarm.Search(4, "adaptive", min_gap=0.2, max_outliers=1)
+    arms = SimulatedArms([0.0, 0.33, 0.66, 1.0], seed=1)
+    rewards = np.concatenate([arms.draw(arm, 3000) for arm in range(4)])
+    search.tell_indices(np.repeat(np.arange(4), 3000), rewards)
+    result = search.result()
+    assert (result.verdict, result.outliers) == ("scattered", [])
+    assert sorted(result.candidates) == [0, 1, 2, 3]
+    assert result.evidence > 1000
+    again = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
+    assert again.result().to_dict() == result.to_dict()
+
+
 def pools_of(successes, size, seed):
     """Return recorded 0/1 rewards to draw without replacement."""
     rng = np.random.default_rng(seed)
@@ -273,6 +320,7 @@ def pools_of(successes, size, seed):
         ([3, 3, 3, 3, 7], 15, {"min_gap": 0.2}, "confirmed"),
         ([3, 3, 3, 6, 9], 15, {"min_gap": 0.2}, "none"),
         ([3, 3, 3, 7, 11], 15, {"min_gap": 0.2}, "scattered"),
+        ([0, 1, 2, 3], 3, {"min_gap": 0.3}, "scattered"),  # everyone
         ([1, 2, 3, 4, 7], 10, {"min_gap": 0.3}, "none"),  # 0.7 - 0.4 < 0.3 in floats
         ([1, 2, 3, 4, 8], 10, {"min_gap": 0.3}, "confirmed"),
         ([3, 4, 5, 5, 12], 15, {"min_gap": 0.2, "epsilon": 6.0}, "none"),  # exactly 7 times 1/15

@@ -1,5 +1,7 @@
 """The odds for an answer or a best guess: how they are found, and what they are odds for."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -28,8 +30,8 @@ def test_odds_are_found_and_never_overstated(delta):
 
 def test_odds_end_somewhere():
     """What is never certain has odds of 1, what always is has the most odds looked for."""
-    assert odds_for(lambda level: False) == 1
-    assert odds_for(lambda level: True) == MOST_ODDS
+    assert odds_for(lambda _: False) == 1
+    assert odds_for(lambda _: True) == MOST_ODDS
 
 
 @pytest.mark.parametrize("model", ["bernoulli", SubGaussian(scale=0.3)])
@@ -44,7 +46,7 @@ def test_a_block_that_is_not_judged_is_no_evidence_for_nobody(model):
 
 @pytest.mark.parametrize("options", [{"min_gap": 0.2}, {"min_gap": 0.2, "epsilon": 2.5}])
 def test_evidence_grows_with_what_speaks_for_the_guess(options):
-    """More of the same rewards, or a wider gap, give more odds; for a gap at the line there are 1."""
+    """More of the same rewards, or a wider gap, give more odds; a gap at the line gives 1."""
     by_pulls = [told([0.3] * 5 + [0.6], pulls, **options).evidence() for pulls in (200, 800, 3200)]
     assert by_pulls == sorted(by_pulls)
     assert by_pulls[-1] > 15
@@ -80,6 +82,6 @@ def test_bets_are_the_same_at_all_levels(model):
     tally.add(0, np.random.default_rng(1).integers(0, 2, 100).astype(float))
     bound = interval_bound(model, 10, 0.05)
     ends = [at_level(bound, alpha).interval(tally) for alpha in (1e-9, 1e-4, 0.005, 0.2, 0.9)]
-    for (low, high), (inner_low, inner_high) in zip(ends, ends[1:], strict=False):
+    for (low, high), (inner_low, inner_high) in pairwise(ends):
         assert low <= inner_low < inner_high <= high
     assert ends[0][0] < ends[-1][0]
