@@ -10,19 +10,25 @@ from verification import (
     adaptive,
     coverage,
     delays,
+    evidence,
     faults,
     gold,
     interrupts,
     memory,
+    question,
     rivals,
     scan,
     states,
 )
 from verification.report import Check
 
-CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
+Outcome = Check | adaptive.Line | evidence.Followed | question.Row
+
+CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "gold": gold.checks,
     "adaptive": adaptive.checks,
+    "question": question.checks,
+    "evidence": evidence.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,

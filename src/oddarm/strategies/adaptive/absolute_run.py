@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from oddarm._typing import Flags, Floats, Indices
@@ -15,6 +17,9 @@ from oddarm.strategies.adaptive.run import AdaptiveRun
 from oddarm.strategies.base import Verdict
 
 __all__ = ["AbsoluteRun"]
+
+NO_OTHERS: tuple[float, ...] = (0.0, inf, 0.0, 0.0)
+"""What is certain of distances if everyone lies apart, or nobody does."""
 
 
 class AbsoluteRun(AdaptiveRun):
@@ -30,7 +35,9 @@ class AbsoluteRun(AdaptiveRun):
         answer = certain_answer(arms, rules)
         if answer.verdict == "running":
             return
-        bounds = judge(arms, rules, answer.members).bounds if answer.members.any() else ()
+        bounds = NO_OTHERS
+        if answer.members.any() and not answer.members.all():
+            bounds = judge(arms, rules, answer.members).bounds
         self._answer(answer.verdict, answer.members, bounds)
 
     def _conclude(self) -> None:
@@ -39,15 +46,12 @@ class AbsoluteRun(AdaptiveRun):
         found = apart(means, self.context.problem)
         members = np.zeros(self.context.n, dtype=np.bool_)
         members[np.array(found.members, dtype=np.intp)] = True
-        if not members.any():
-            self._answer("none", members, ())
-            return
-        bounds = [
-            end(x)
-            for x in distances(means, set(np.flatnonzero(members).tolist()))
-            for end in (rounded_down, rounded_up)
-        ]
-        self._answer("scattered" if found.scattered else "confirmed", members, tuple(bounds))
+        bounds = NO_OTHERS
+        if members.any() and not members.all():
+            exact = distances(means, set(np.flatnonzero(members).tolist()))
+            bounds = tuple(end(x) for x in exact for end in (rounded_down, rounded_up))
+        answer: Verdict = "confirmed" if members.any() else "none"
+        self._answer("scattered" if found.scattered else answer, members, bounds)
 
     def _answer(self, verdict: Verdict, members: Flags, bounds: tuple[float, ...]) -> None:
         """End the run."""

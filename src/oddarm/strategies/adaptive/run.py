@@ -248,9 +248,9 @@ class AdaptiveRun(Run):
         if self.context.until != "ranked" and guess.any():
             return judge(arms, rules, guess).verdict == 1
         stages: list[Stage] = []
-        complete, _ = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
-        if not guess.any():
-            return complete and not last_confirmed(stages)
+        _, over = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
+        if not guess.any():  # arms that every group contains, not yet judged, may be a group
+            return over and all(stage.judgement.verdict == -1 for stage in stages)
         return any(bool((stage.members == guess).all()) for stage in stages)
 
     def forecast(self) -> int | None:
