@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from verification import (
     adaptive,
+    budget,
     coverage,
     delays,
     faults,
@@ -22,6 +23,7 @@ from verification.report import Check
 CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "gold": gold.checks,
     "adaptive": adaptive.checks,
+    "budget": budget.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "memory": memory.checks,

@@ -63,3 +63,8 @@ FINEST_HUB = 0.05
 share falls with the third root of n: 0.27 for 20 arms, 0.09 for a thousand."""
 MOST_FORECAST = 1e15
 """More further pulls are not forecast: they are as good as none."""
+GUESS_ROUND = 0.05
+LEAST_SHARE = 0.5
+GUESS_GROWTH = 0.25
+LINE_PLACE = 0.5
+BLUR = 0.05
