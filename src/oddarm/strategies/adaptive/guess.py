@@ -209,7 +209,8 @@ def pulls_for(
     fair = LEAST_SHARE * (counts.sum() + pulls) * shares / shares.sum()
     more = np.maximum(fair - counts, 0.0)
     more *= min(1.0, pulls / max(more.sum(), 1.0))
-    most = np.maximum(GUESS_GROWTH * counts, 1.0) * (needs > 0)
+    growth = GUESS_GROWTH * max(1.0, pulls / (GUESS_ROUND * counts.sum()))
+    most = np.maximum(growth * counts, 1.0) * (needs > 0)
     more += _raised(counts + more, needs, pulls - more.sum(), most)
     whole: Wholes = np.floor(more).astype(np.int64)
     left = min(pulls - int(whole.sum()), int(np.count_nonzero(more > whole)))
@@ -231,13 +232,13 @@ def _raised(counts: Floats, needs: Floats, pulls: float, most: Floats) -> Floats
     enough = float(most.sum())
     if pulls >= enough:
         return np.asarray(most * (pulls / enough))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        high = float(np.where(needs > 0, (counts + most) / needs, 0.0).max(initial=0.0))
-    low = 0.0
-    for _ in range(60):
-        level = (low + high) / 2
-        if np.clip(level * needs - counts, 0.0, most).sum() < pulls:
-            low = level
-        else:
-            high = level
-    return np.clip(high * needs - counts, 0.0, most)
+    # What is shared out grows with the level of counts for needs, linearly between the levels at
+    # which an arm has its first pull and its last one.
+    some = np.flatnonzero(needs)
+    need = needs[some]
+    levels = np.concatenate((counts[some] / need, (counts[some] + most[some]) / need))
+    order = np.argsort(levels, kind="stable")
+    levels, slopes = levels[order], np.cumsum(np.concatenate((need, -need))[order])
+    shared = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(levels))))
+    level = np.interp(pulls, shared, levels)
+    return np.clip(level * needs - counts, 0.0, most)
