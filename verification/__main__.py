@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from verification import (
     adaptive,
+    budget,
     coverage,
     delays,
     evidence,
@@ -29,6 +30,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "adaptive": adaptive.checks,
     "question": question.checks,
     "evidence": evidence.checks,
+    "budget": budget.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,

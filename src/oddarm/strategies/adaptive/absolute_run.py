@@ -12,6 +12,7 @@ from oddarm.kernels.blocks import Arms, Rules
 from oddarm.problem import rounded_down, rounded_up
 from oddarm.strategies.adaptive.absolute import apart_at, certain_answer, plan_answer
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
+from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
 from oddarm.strategies.base import Verdict
@@ -82,9 +83,9 @@ class AbsoluteRun(AdaptiveRun):
         by_mean = np.argsort(means, kind="stable")
         return apart_at(means, by_mean, self.line, self.max_members)[0]
 
-    def guess(self, order: Indices) -> list[int]:
-        """Return the arms that are apart by the estimates, as they come in `order`."""
-        return [int(arm) for arm in order[self._apart()[order]]]
+    def _guess(self) -> Guess:
+        """Return who is apart by the estimates, and the line that says so."""
+        return Guess(self._apart(), self.line)
 
     def order(self) -> Indices:
         """The arms that are apart first; each furthest out first."""
