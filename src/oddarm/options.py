@@ -70,7 +70,7 @@ class ProblemOptions(TypedDict, total=False):
         Option(
             None,
             "How much wider the gap around the outliers is than any gap among the others: more "
-            "than 1 + epsilon times as wide. 2.5, unless `min_gap` is given alone.",
+            "than 1 + epsilon times as wide. Default 2.5, unless `min_gap` is given alone.",
         ),
     ]
     min_gap: Annotated[
@@ -95,8 +95,8 @@ class ProblemOptions(TypedDict, total=False):
         float,
         Option(
             None,
-            "The share of `epsilon` and `min_gap` in which either answer is right. 0.2, or 0 for a "
-            "search that only ranks.",
+            "The share of `epsilon` and `min_gap` in which either answer is right. Default 0.2, or "
+            "0 for a search that only ranks.",
             below=1,
         ),
     ]
@@ -117,8 +117,8 @@ class SearchOptions(ProblemOptions, total=False):
             None,
             'When to stop: "found", when a group is confirmed or none can be; "confirmed", when '
             'it is also certain that no group is larger; "ranked", when every group must rank '
-            'first; "budget", when the budget is spent on the best guess. "found" if the strategy '
-            'can, else "ranked".',
+            'first; "budget", when the budget is spent on the best guess. Default "found" if the '
+            'strategy can, else "ranked".',
         ),
     ]
     max_pulls: Annotated[

@@ -17,7 +17,7 @@ from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.results.sentence import amount, answer
+from oddarm.results.sentence import amount, answer, two_digits
 from oddarm.results.table import Column, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
@@ -205,8 +205,8 @@ class Result:
 
     @property
     def enough_pulls(self) -> int | None:
-        """The budget that would likely decide; None if that is unknown."""
-        return None if self.forecast is None else self.pulls + self.forecast
+        """The budget that would likely decide, in two digits; None if that is unknown."""
+        return None if self.forecast is None else two_digits(self.pulls + self.forecast)
 
     @property
     def ended_by_cost(self) -> bool:

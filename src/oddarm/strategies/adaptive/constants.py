@@ -64,7 +64,7 @@ share falls with the third root of n: 0.27 for 20 arms, 0.09 for a thousand."""
 MOST_FORECAST = 1e15
 """More further pulls are not forecast: they are as good as none."""
 LEAST_SHARE = 0.1
-"""With a slack, every arm has at least this share of the mean pulls of an arm, so that a search ends
-whatever the plans are (docs/adaptive.md, "A floor and a slack"). 0, 0.05, 0.1 and 0.2 were tried on
-12 synthetic instances of 20 arms with ε = 5, searched at 2.5 until "found": 32,800, 28,700, 27,800
-and 27,300 pulls (geometric means), at most 163,000, 72,000, 53,000 and 52,000."""
+"""With a slack, every arm has at least this share of the mean pulls of an arm, so that a search
+ends whatever the plans are (docs/adaptive.md, "A floor and a slack"). 0, 0.05, 0.1 and 0.2 were
+tried on 12 synthetic instances of 20 arms with ε = 5, searched at 2.5 until "found": 32,800,
+28,700, 27,800 and 27,300 pulls (geometric means), at most 163,000, 72,000, 53,000 and 52,000."""

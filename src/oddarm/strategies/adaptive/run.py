@@ -229,8 +229,7 @@ class AdaptiveRun(Run):
         if not self.ready:
             return 1.0
         if self._odds[0] != self.tally.pulls:
-            guess = np.zeros(self.context.n, dtype=np.bool_)
-            order = self.order()
+            guess, order = np.zeros(self.context.n, dtype=np.bool_), np.arange(self.context.n)
             decided = self.verdict in ("confirmed", "none")
             guess[self.declared(order) if decided else self.guess(order)] = True
             delta = self.context.problem.delta
