@@ -14,7 +14,7 @@ from oddarm._checks import real_number, whole_number
 from oddarm._typing import Flags, Floats
 from oddarm.errors import ParameterError, RewardError
 
-__all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
+__all__ = ["Bernoulli", "Bounded", "Clipped", "Rewards", "SubGaussian", "as_rewards"]
 
 LARGEST = 1e100
 """The largest absolute value of a reward: the sum of very many squares still fits a float."""
@@ -75,12 +75,7 @@ class Rewards:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         if type(rewards) in (int, float) and self.allows(rewards):  # type: ignore[arg-type]
             return np.array([rewards], dtype=np.float64)  # the usual case, made fast
-        try:
-            if rewards is None or np.iscomplexobj(rewards):
-                raise TypeError
-            values = np.asarray(rewards, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError, OverflowError):
-            raise RewardError(f"reward {rewards!r}, must be a number.") from None
+        values = self._numbers(rewards)
         if self._fit(values):
             return values
         bad = ~(np.abs(values) <= LARGEST)
@@ -91,6 +86,15 @@ class Rewards:
             )
         self._check_range(values)
         return values
+
+    def _numbers(self, rewards: ArrayLike) -> Floats:
+        """Return `rewards` as a flat array of numbers; RewardError if one is not a number."""
+        try:
+            if rewards is None or np.iscomplexobj(rewards):
+                raise TypeError
+            return np.asarray(rewards, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError, OverflowError):
+            raise RewardError(f"reward {rewards!r}, must be a number.") from None
 
     def _fit(self, values: Floats) -> bool:
         """Return whether all values may be rewards; if not, `check` looks for the first bad one."""
@@ -191,6 +195,34 @@ class Bounded(Rewards):
         return {**super().to_dict(), "minimum": self.low, "maximum": self.high}
 
 
+@dataclass(frozen=True, init=False)
+class Clipped(Bounded):
+    """Rewards of any size, of which only the part within a range counts: for heavy tails.
+
+    A reward beyond the range counts as the nearer end, also an infinite one; nan is refused. The
+    arms are compared by the mean of the clipped reward. Choose the range before you see rewards.
+
+    Args:
+        minimum: What a smaller reward counts as.
+        maximum: What a larger reward counts as.
+        pools: As for every model.
+
+    Example:
+        >>> Clipped(0, 500).check([12.5, 3_000, float("inf")])
+        array([ 12.5, 500. , 500. ])
+    """
+
+    kind: ClassVar[str] = "clipped"
+
+    def __init__(
+        self, minimum: float, maximum: float, *, pools: tuple[int, ...] | None = None
+    ) -> None:
+        super().__init__(minimum=minimum, maximum=maximum, pools=pools)
+
+    def _numbers(self, rewards: ArrayLike) -> Floats:
+        return np.clip(super()._numbers(rewards), self.low, self.high)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubGaussian(Rewards):
     """Unbounded rewards with a known sub-Gaussian scale, such as normal ones of deviation ≤ σ."""
@@ -237,7 +269,7 @@ class SubGaussian(Rewards):
         return {**super().to_dict(), "scale": self.sigma}
 
 
-_KINDS = {cls.kind: cls for cls in (Bernoulli, Bounded, SubGaussian)}
+_KINDS = {cls.kind: cls for cls in (Bernoulli, Bounded, Clipped, SubGaussian)}
 
 
 def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Rewards:
@@ -260,7 +292,7 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
         return Bounded(minimum=spec[0], maximum=spec[1])
     raise ParameterError(
         f"rewards == {spec!r}, must be 'bernoulli', a pair (low, high), "
-        "or a model such as oddarm.rewards.SubGaussian(scale=1)."
+        "or a model such as oddarm.rewards.Clipped(0, 500)."
     )
 
 

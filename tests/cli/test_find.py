@@ -110,6 +110,7 @@ def test_databases_expressions_and_ranges(find):
         ["--table", "requests", "--reward", "ms > 200"],
         ["--query", "SELECT * FROM requests WHERE ms > 0", "--reward", "timed_out"],
         ["--table", "requests", "--reward", "ms", "--range", "0,1000"],
+        ["--table", "requests", "--reward", "ms", "--clip", "0,300"],
         ["--table", "requests", "--reward", "timed_out", "--where", "ms > 0"],
     ):
         code, out, err = find(*database, *arguments)
@@ -185,6 +186,8 @@ def test_bundled_flights(find):
         ([*USUAL, "--range", "nan,2"], "must be"),
         ([*USUAL, "--range", "5"], "must be two numbers LOW,HIGH"),
         ([*USUAL, "--range", "2,5"], "go from 0 to 1"),
+        ([*USUAL, "--clip", "5"], "--clip 5: must be two numbers LOW,HIGH"),
+        ([*USUAL, "--clip", "0,1", "--range", "0,1"], "--range 0,1 with --clip 0,1: drop one"),
         ([*USUAL, "--plot", "out.gif"], "must end in .png, .svg, .pdf or .html"),
         ([*USUAL, "--plot", "nowhere/out.png"], "there is no folder nowhere"),
         ([*USUAL, "--save", "nowhere/state.json"], "there is no folder nowhere"),

@@ -16,6 +16,7 @@ from oddarm._text import printable
 from oddarm.cli.options import (
     ArmColumns,
     BoundName,
+    Clip,
     Delta,
     Encoding,
     Epsilon,
@@ -80,6 +81,7 @@ def find(
     max_pulls: MaxPulls = None,
     seed: RowSeed = DEFAULTS["seed"],
     bounds: Range = None,
+    clip: Clip = None,
     skip_bad_rows: SkipBadRows = False,
     encoding: Encoding = None,
     replace: Replace = False,
@@ -143,7 +145,7 @@ def find(
         seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=reward_range(bounds),
+        rewards=reward_range(bounds, clip),
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     problem: ProblemOptions = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArmColumns",
     "BoundName",
+    "Clip",
     "Delta",
     "Encoding",
     "Epsilon",
@@ -74,6 +75,14 @@ Range = Annotated[
         "--range",
         metavar="LOW,HIGH",
         help="The range of rewards. [default: 0 or 1; if a table has others, their range]",
+    ),
+]
+Clip = Annotated[
+    str | None,
+    typer.Option(
+        "--clip",
+        metavar="LOW,HIGH",
+        help="In place of --range: rewards beyond these count as the nearer end.",
     ),
 ]
 SkipBadRows = Annotated[
@@ -201,9 +210,13 @@ def print_report(
         print("\n" * (number == 0) + textwrap.fill(note, width, subsequent_indent="  "))
 
 
-def reward_range(text: str | None) -> Rewards | None:
-    """Return the rewards that --range LOW,HIGH declares, if it is given."""
-    return None if text is None else oddarm.rewards.as_rewards(_pair("--range", text))
+def reward_range(text: str | None, clip: str | None) -> Rewards | None:
+    """Return the rewards that --range LOW,HIGH or --clip LOW,HIGH declares, if one is given."""
+    if clip is None:
+        return None if text is None else oddarm.rewards.as_rewards(_pair("--range", text))
+    if text is not None:
+        raise ParameterError(f"--range {text} with --clip {clip}: drop one.")
+    return oddarm.rewards.Clipped(*_pair("--clip", clip))
 
 
 def _pair(option: str, text: str) -> tuple[float, float]:

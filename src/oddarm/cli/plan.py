@@ -13,6 +13,7 @@ import oddarm
 from oddarm.cli.options import (
     ArmColumns,
     BoundName,
+    Clip,
     Delta,
     Encoding,
     Epsilon,
@@ -93,6 +94,7 @@ def plan(
     ] = None,
     bound: BoundName = DEFAULTS["bound"],
     bounds: Range = None,
+    clip: Clip = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
@@ -121,7 +123,7 @@ def plan(
     check_problem(epsilon, rho, max_outliers, delta)
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
-    declared = reward_range(bounds)
+    declared = reward_range(bounds, clip)
     rewards = declared or oddarm.rewards.as_rewards("bernoulli")
     if data is not None:
         if arms is not None or gap is not None:

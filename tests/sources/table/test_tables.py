@@ -11,7 +11,7 @@ from scipy import stats
 
 import oddarm
 from oddarm.errors import MissingExtraError, OddarmError, SourceError
-from oddarm.rewards import Bernoulli, Bounded, SubGaussian
+from oddarm.rewards import Bernoulli, Bounded, Clipped, SubGaussian
 from oddarm.sources.table.duckdb import LOADER, Connection
 from oddarm.testing import check_source
 from reproduction.shared import shared_set
@@ -202,6 +202,21 @@ def test_rewards_are_inferred():
     assert (declared.rewards.low, declared.rewards.high, declared.note) == (0, 10, "")
     normal = SubGaussian(scale=3)
     assert oddarm.open_table(table, "host", "score", rewards=normal, replace=True).rewards == normal
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pyarrow"])
+def test_rewards_are_clipped(tmp_path, kind):
+    """Clipped rewards of a table are drawn within the range, infinite ones too; nan is refused."""
+    data = {"arm": list("abcd") * 3, "ms": [3.0, -2.0, 700.0, float("inf")] * 3}
+    opened = KINDS[kind](tmp_path, data)
+    with oddarm.open_table(opened, "arm", "ms", rewards=Clipped(0, 500)) as source:
+        assert [source.draw(arm, 3).tolist() for arm in "abcd"] == [
+            [3] * 3, [0] * 3, [500] * 3, [500] * 3,
+        ]  # fmt: skip
+        assert (source.note, source.rewards.kind) == ("", "clipped")
+    data["ms"][4] = float("nan")
+    with pytest.raises(SourceError, match="row 5"):
+        oddarm.open_table(pa.table(data), "arm", "ms", rewards=Clipped(0, 500))
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ class DuckRows(ShuffledRows):
     def _refuse_bad_rows(self) -> None:
         """Count bad rows; name the first unless they are to be skipped."""
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        self._is_usable = f"({present} AND reward IS NOT NULL AND isfinite(reward))"
+        number = "NOT isnan(reward)" if self.pick.clipped else "isfinite(reward)"
+        self._is_usable = f"({present} AND reward IS NOT NULL AND {number})"
         [(rows, bad)] = self._sql(
             f"SELECT count(*), count(*) FILTER (WHERE NOT {self._is_usable}) FROM temp.picked"
         )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from oddarm._checks import whole_number
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Rewards
+from oddarm.rewards import Clipped, Rewards
 from oddarm.sources.table.duckdb import open_database, open_file, open_frame
 from oddarm.sources.table.files import DATABASES, check_file, reader_of
 from oddarm.sources.table.frames import as_arrow
@@ -68,7 +68,8 @@ def open_table(
     if "" in columns or len(set(columns)) < len(columns):
         raise ParameterError(f"arm == {arm!r}, must name columns, each once: drop the others.")
     seed = whole_number("seed", seed, least=0)
-    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
+    clipped = isinstance(rewards, Clipped)
+    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query, clipped)
     rows = _rows(data, pick, encoding)
     try:
         return TableSource(rows, rewards, replace=replace, seed=seed)

@@ -102,7 +102,8 @@ class PostgresRows(ShuffledRows):
             f"FROM {self._data} WHERE {self.pick.condition}) AS picked"
         )
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        is_usable = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
+        number = "reward <> 'NaN'" if self.pick.clipped else "abs(reward) < 'Infinity'"
+        is_usable = f"({present} AND reward IS NOT NULL AND {number})"
         return picked, is_usable
 
     def _reward(self) -> tuple[str, str]:

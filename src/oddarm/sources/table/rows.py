@@ -27,6 +27,7 @@ class Pick:
         seed: Decides the random order.
         table: The table of a database.
         query: An SQL query on a database, in place of a table.
+        clipped: Whether rewards are clipped to a range, so that infinite ones are usable.
     """
 
     arm: tuple[str, ...]
@@ -36,6 +37,7 @@ class Pick:
     seed: int = 0
     table: str | None = None
     query: str | None = None
+    clipped: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:

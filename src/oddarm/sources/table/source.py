@@ -12,7 +12,7 @@ import numpy as np
 from oddarm._checks import whole_number
 from oddarm._typing import Floats
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
+from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, SubGaussian, as_rewards
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
@@ -150,7 +150,8 @@ class TableSource(ListedSource):
         """Return the rows from `first` on: `count` of them, or a block more than `known`."""
         start = first + len(known)
         end = min(max(first + count, start + self._block), self._sizes[arm])
-        return np.concatenate([known, self._open().read(arm, start, end - start)])
+        read = self._rewards.check(self._open().read(arm, start, end - start))
+        return np.concatenate([known, read])
 
     def _open(self) -> ShuffledRows:
         if self.table is None:
@@ -166,11 +167,12 @@ class TableSource(ListedSource):
                 f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be 0 or 1 for "
                 "Bernoulli rewards: leave rewards out, or declare their range (low, high)."
             )
-        if rows.low < model.low or rows.high > model.high:
+        beyond = rows.low < model.low or rows.high > model.high
+        if beyond and not isinstance(model, Clipped):
             raise SourceError(
                 f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be in "
                 f"[{model.low:g}, {model.high:g}] as declared: declare their range (low, high), "
-                "or leave out the rows beyond it."
+                "leave out the rows beyond it, or clip them by rewards=Clipped(low, high)."
             )
         if self.replace:
             return replaced(model, pools=None)
