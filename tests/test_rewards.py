@@ -119,7 +119,8 @@ def test_clipped_rewards_count_as_the_nearer_end():
         0, 20.5, 500, 500, 0, 500,
     ]  # fmt: skip
     assert model.check(1_000).tolist() == [500]
-    assert model.allow([0, 500.0]) and not model.allow([501])
+    assert model.allow([0, 500.0])
+    assert not model.allow([501])
 
 
 @pytest.mark.parametrize("value", [math.nan, [1, math.nan], "slow", None, 1j])
@@ -148,7 +149,8 @@ def test_clipped_rewards_have_bounded_intervals():
     assert clipped.result().high.tolist() == bounded.result().high.tolist()
     again = oddarm.Search.from_dict(clipped.to_dict())
     again.tell(0, math.inf)
-    assert again.rewards == clipped.rewards and again.tally.totals[0] == 34
+    assert again.rewards == clipped.rewards
+    assert again.tally.totals[0] == 34
 
 
 def latencies(seed):

@@ -1,7 +1,7 @@
 """A short form of `make verify`: the same checks with fewer runs."""
 
 import pytest
-from verification import coverage, gold, rivals
+from verification import coverage, gold, rivals, tables
 from verification.report import Check
 
 
@@ -20,6 +20,14 @@ def test_gold():
     """Rigorous GOLD is right as often as promised."""
     failed = [str(c) for c in gold.checks(runs=25, sizes=(20,)) if not c.holds]
     assert failed == []
+
+
+@pytest.mark.slow
+def test_tables():
+    """Among equal workers with few rows each, hardly ever a group is confirmed."""
+    [check] = tables.checks(tables=30)
+    assert check.holds, str(check)
+    assert check.errors <= 1
 
 
 @pytest.mark.slow

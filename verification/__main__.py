@@ -16,6 +16,7 @@ from verification import (
     memory,
     rivals,
     states,
+    tables,
 )
 from verification.report import Check
 
@@ -24,6 +25,7 @@ CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "adaptive": adaptive.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
+    "tables": tables.checks,
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,

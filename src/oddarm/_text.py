@@ -21,6 +21,7 @@ __all__ = [
     "csv_cell",
     "group_dict",
     "groups_sentence",
+    "named",
     "printable",
     "shortened",
 ]
@@ -55,6 +56,19 @@ def printable(value: object) -> str:
         else character
         for character in text
     )
+
+
+def named(arms: Sequence[object], noun: str = "arms", most: int = 5) -> str:
+    """Return the names of a few arms in words, and how many more there are.
+
+    Example:
+        >>> named(["a", "b"]), named(range(9), "hosts", most=2)
+        ('a and b', '0, 1 and 7 more hosts')
+    """
+    shown = list(map(printable, arms[:most]))
+    more = len(arms) - most
+    last = f"{more:,} more {noun}" if more > 0 else shown.pop() if len(shown) > 1 else ""
+    return f"{', '.join(shown)} and {last}" if last else "".join(shown)
 
 
 def csv_cell(value: Any) -> Any:

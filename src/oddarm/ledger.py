@@ -1,4 +1,4 @@
-"""Which pulls a search may still ask for: its budget, its finite pools, and the pulls in flight."""
+"""Which pulls a search may still ask for: its budget, its finite arms, and the pulls in flight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """Allows no more pulls than the budget and the pools hold, counting those in flight.
+    """Allows no more pulls than the budget and the arms have left, counting those in flight.
 
     A search owns the ledger. The runner and studies follow every pull, and say which pulls are in
     flight. Other callers do not say it: for them, only the rewards told count.
@@ -50,12 +50,12 @@ class Ledger:
             return None
         return max(self.max_pulls - self._tally.pulls - self.in_flight, 0)
 
-    def pool_room(self, arm: int) -> float:
-        """Return how many pulls an arm's pool allows beside those in flight; inf for no pool."""
-        pools = self._tally.pools
-        if pools is None:
+    def room_of(self, arm: int) -> float:
+        """Return how many pulls an arm has left beside those in flight; inf if it has no end."""
+        limits = self._tally.limits
+        if limits is None:
             return math.inf
-        return int(pools[arm] - self._tally.counts[arm]) - self._in_flight_of[arm]
+        return int(limits[arm] - self._tally.counts[arm]) - self._in_flight_of[arm]
 
     def in_flight_of(self, arm: int) -> int:
         """Return how many pulls of an arm are in flight."""
@@ -65,18 +65,18 @@ class Ledger:
         """Return the arms that may be pulled, of a list or array of those that are wanted.
 
         Pulls beyond the budget are given back, for a larger budget or for when a pull in flight is
-        lost. Pulls beyond an arm's pool are dropped: no budget brings them back.
+        lost. Pulls that a finite arm does not have are dropped: no budget brings them back.
         """
         room = self.room
         if room is not None and len(arms) > room:
             self.give_back(list(map(int, arms[room:])))
             arms = arms[:room]
-        if self._tally.pools is None:
+        if self._tally.limits is None:
             return arms
         admitted: Counter[int] = Counter()
         allowed = []
         for arm in map(int, arms):
-            if admitted[arm] < self.pool_room(arm):
+            if admitted[arm] < self.room_of(arm):
                 admitted[arm] += 1
                 allowed.append(arm)
         return allowed

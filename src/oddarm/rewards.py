@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,18 @@ from oddarm._checks import real_number, whole_number
 from oddarm._typing import Flags, Floats
 from oddarm.errors import ParameterError, RewardError
 
-__all__ = ["Bernoulli", "Bounded", "Clipped", "Rewards", "SubGaussian", "as_rewards"]
+__all__ = [
+    "Bernoulli",
+    "Bounded",
+    "Clipped",
+    "Rewards",
+    "RowsKind",
+    "SubGaussian",
+    "as_rewards",
+]
 
+RowsKind = Literal["sample", "all"]
+"""Whether recorded rewards are a sample of what the arms do, or all that there is."""
 LARGEST = 1e100
 """The largest absolute value of a reward: the sum of very many squares still fits a float."""
 SMALLEST = 1e-100
@@ -31,22 +41,42 @@ class Rewards:
     Attributes:
         pools: The number of rewards that each arm has, if each is a finite pool drawn from without
             replacement; then an arm's mean is the mean of its pool.
+        rows: How many rewards each arm has to offer, if they are a sample of what it does; then an
+            arm's mean is that of all it does.
     """
 
     kind: ClassVar[str]
     pools: tuple[int, ...] | None = None
+    rows: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.pools is None:
-            return
-        try:
-            given = list(self.pools)
-        except TypeError:
+        for name in ("pools", "rows"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _sizes(name, given))
+        if self.pools is not None and self.rows is not None:
             raise ParameterError(
-                f"pools == {self.pools!r}, must be a sequence: the number of rewards of each arm."
-            ) from None
-        sizes = tuple(whole_number("a size in pools", size, 1, 2**53) for size in given)
-        object.__setattr__(self, "pools", sizes)
+                "pools and rows are both given: the rewards of an arm are all that there is "
+                "(pools) or a sample (rows), drop one."
+            )
+
+    @property
+    def limits(self) -> tuple[int, ...] | None:
+        """How many rewards each arm can give, as a pool or as a sample; None for no end."""
+        return self.rows if self.pools is None else self.pools
+
+    def of_sizes(self, sizes: tuple[int, ...] | None, rows: RowsKind = "all") -> Self:
+        """Return the model with other sizes of arms; None if they have no end.
+
+        Args:
+            sizes: How many rewards each arm has.
+            rows: Whether they are "all" that there is or a "sample".
+        """
+        if rows not in ("sample", "all"):
+            raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
+        if rows == "sample":
+            return replace(self, pools=None, rows=sizes)
+        return replace(self, pools=sizes, rows=None)
 
     @property
     def low(self) -> float:
@@ -114,7 +144,10 @@ class Rewards:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON values."""
-        return {"kind": self.kind, "pools": None if self.pools is None else list(self.pools)}
+        sizes = {"pools": None if self.pools is None else list(self.pools)}
+        if self.rows is not None:
+            sizes["rows"] = list(self.rows)
+        return {"kind": self.kind, **sizes}
 
 
 ZERO_ONE = frozenset((0.0, 1.0))
@@ -206,6 +239,7 @@ class Clipped(Bounded):
         minimum: What a smaller reward counts as.
         maximum: What a larger reward counts as.
         pools: As for every model.
+        rows: As for every model.
 
     Example:
         >>> Clipped(0, 500).check([12.5, 3_000, float("inf")])
@@ -215,9 +249,14 @@ class Clipped(Bounded):
     kind: ClassVar[str] = "clipped"
 
     def __init__(
-        self, minimum: float, maximum: float, *, pools: tuple[int, ...] | None = None
+        self,
+        minimum: float,
+        maximum: float,
+        *,
+        pools: tuple[int, ...] | None = None,
+        rows: tuple[int, ...] | None = None,
     ) -> None:
-        super().__init__(minimum=minimum, maximum=maximum, pools=pools)
+        super().__init__(minimum=minimum, maximum=maximum, pools=pools, rows=rows)
 
     def _numbers(self, rewards: ArrayLike) -> Floats:
         return np.clip(super()._numbers(rewards), self.low, self.high)
@@ -280,7 +319,7 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
 
     Example:
         >>> as_rewards((0, 100))
-        Bounded(pools=None, minimum=0.0, maximum=100.0)
+        Bounded(pools=None, rows=None, minimum=0.0, maximum=100.0)
     """
     if isinstance(spec, Rewards):
         return spec
@@ -308,6 +347,17 @@ def _from_dict(spec: dict[str, Any]) -> Rewards:
             "that model, as its to_dict returns them."
         )
     return model(**{name: spec[name] for name in given})
+
+
+def _sizes(name: str, given: Any) -> tuple[int, ...]:
+    """Return the sizes of arms, each checked."""
+    try:
+        sizes = list(given)
+    except TypeError:
+        raise ParameterError(
+            f"{name} == {given!r}, must be a sequence: the number of rewards of each arm."
+        ) from None
+    return tuple(whole_number(f"a size in {name}", size, 1, 2**53) for size in sizes)
 
 
 def _position(bad: Flags) -> str:

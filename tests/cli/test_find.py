@@ -54,7 +54,8 @@ def find(folder, monkeypatch, capsys):
     return run
 
 
-USUAL = ("requests.csv", "--arm", "host", "--reward", "timed_out", "--max-outliers", 1)
+USUAL = ("requests.csv", "--arm", "host", "--reward", "timed_out", "--max-outliers", 1,
+         "--rows", "all")  # fmt: skip
 
 
 def test_the_answer_comes_first(find):
@@ -118,6 +119,43 @@ def test_databases_expressions_and_ranges(find):
         assert json.loads(out)["ranking"][0] == "host-07"
 
 
+def test_rows_are_a_sample(find):
+    """Rows are a sample by default; what ends for lack of rows says which arms had too few."""
+    few = (*USUAL[:-2], "--where", "ms < 95", "--json")
+    code, out, err = find(*few)
+    data = json.loads(out)
+    assert (data["verdict"], data["outliers"], err) == ("rows", [], "")
+    assert "too few of host-" in data["summary"]
+    code, out, _ = find(*few, "--rows", "all")
+    assert (code, json.loads(out)["provenance"]["rewards"].keys() >= {"pools"}) == (0, True)
+    assert json.loads(out)["verdict"] != "rows"
+
+
+def test_arms_with_few_rows(find, tmp_path):
+    """--min-rows leaves arms out and says so; a warning about single rows is on standard error."""
+    table = tmp_path / "few.csv"
+    lines = [f"{name},{k % 2}" for name in "abc" for k in range(4)]
+    lines += [f"single-{k},1" for k in range(5)]
+    table.write_text("\n".join(["host,slow", *lines]), encoding="utf-8")
+    few = (table, "--arm", "host", "--reward", "slow", "--max-outliers", 1)
+    _, out, err = find(*few)
+    assert err.startswith(f"oddarm: 5 of 8 arms of {table} have one row")
+    _, out, err = find(*few, "--min-rows", 2)
+    assert err == ""
+    assert "5 arms were left out, with fewer than 2 rows: single-0" in " ".join(out.split())
+
+
+def test_a_saved_search_knows_its_rows(find, tmp_path):
+    """A search on all rows goes on with all rows, although a sample is the default."""
+    saved = tmp_path / "saved.json"
+    find(*USUAL, "--max-pulls", 50, "--save", saved)
+    code, _, err = find(*USUAL[:-2], "--resume", saved, "--max-pulls", 60)
+    assert (code, err) == (0, "")
+    code, _, err = find(*USUAL[:-2], "--resume", saved, "--rows", "sample")
+    assert code == 2
+    assert "begun with rows='all'" in err
+
+
 def test_what_was_assumed_is_said(find):
     """The range of rewards that was read off the table is named, and so are rows left out."""
     _, out, _ = find("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1)
@@ -176,7 +214,7 @@ def test_bundled_flights(find):
         ([*USUAL, "--where", "((("], "not an SQL condition"),
         ([*USUAL, "--table", "requests"], "table"),
         ([*USUAL, "--rho", "0.9"], "pass only one of them"),
-        ([*USUAL[:-1], "6"], "must be less than half of the arms"),
+        ([*USUAL, "--max-outliers", "6"], "must be less than half of the arms"),
         (["requests.csv", "--arm", "host", "--reward", "ms", "--rho", "0.95"], "leave room for"),
         ([*USUAL, "--strategy", "x"], "strategy == 'x'"),
         ([*USUAL, "--until", "x"], "'x' is not one of 'ranked', 'found', 'confirmed'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Unpack
@@ -24,11 +24,12 @@ from oddarm.options import BoundKind, ProblemOptions, SearchOptions, Until, chec
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
-from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.rewards import Bernoulli, Rewards, RowsKind, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import as_strategy
+from oddarm.strategies.base import UNDECIDED
 from oddarm.tally import exact_sum
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
@@ -95,7 +96,7 @@ class StrategyCost:
         low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
             the cap counts with the cap, so a quantile that equals the cap is a lower bound.
         runs: How many runs there were.
-        capped: How many of them reached the cap.
+        capped: How many of them ended without a decision: at the cap, or for lack of rows.
         cap: The most pulls of a run.
         right: How many ranked every outlier group first; None if there is no group.
         replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
@@ -124,7 +125,7 @@ class Plan:
         groups: The outlier groups that these means have.
         costs: For each strategy, what it needed.
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
-        finite: Whether the runs drew from finite pools, each reward once.
+        finite: Whether the runs drew from finite arms, each reward once.
     """
 
     means: dict[Any, float]
@@ -191,7 +192,7 @@ def plan(
     """Simulate searches on assumed means and return what they cost.
 
     Strategies with compiled code run pull by pull. Others run in batches, which can make up to a
-    sixteenth more pulls than needed. Rewards are drawn endlessly unless `rewards` has pools: then
+    sixteenth more pulls than needed. Rewards are drawn endlessly unless `rewards` has sizes: then
     they are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
 
     Args:
@@ -203,8 +204,8 @@ def plan(
             processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
             no compiled code.
-        full_scan: How many pulls draw every item of every arm; default the sum of the pools.
-        rewards: As for `Search`. With pools, the means are rounded to those that so many 0/1
+        full_scan: How many pulls draw every item of every arm; default the sum of their sizes.
+        rewards: As for `Search`. With sizes, the means are rounded to those that so many 0/1
             rewards can have.
         until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
@@ -229,10 +230,10 @@ def plan(
     model = as_rewards(rewards)
     names, given = float_means(means)
     known: dict[Any, Any] = dict(zip(names or range(len(given)), given.tolist(), strict=True))
-    endless = replace(model, pools=None)
+    endless = model.of_sizes(None)
     pools = _pools(SimulatedArms(list(known.values()), endless), model)
-    if model.pools is not None:
-        full_scan = full_scan or sum(model.pools)
+    if model.limits is not None:
+        full_scan = full_scan or sum(model.limits)
         if isinstance(model, Bernoulli):
             known = {
                 arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
@@ -243,7 +244,7 @@ def plan(
     costs = []
     for name in planned_strategies(model) if strategies is None else strategies:
         strategy = as_strategy(name)
-        replaced = bool(pools) and not strategy.finite
+        replaced = model.pools is not None and not strategy.finite
         wanted: Until = until or ("found" if strategy.confirms else "ranked")
         options: SearchOptions = {
             **problem,
@@ -259,7 +260,7 @@ def plan(
         most = cap or (CAP if compiled or pools else SLOW_CAP)
         options["max_pulls"] = most
         one = (
-            partial(_run_on_pools, pools)
+            partial(_run_on_pools, pools, "all" if model.rows is None else "sample")
             if pools and not replaced
             else partial(_run, compiled, values)
         )
@@ -277,7 +278,7 @@ def plan(
                 median=median,
                 high=high,
                 runs=runs,
-                capped=sum(result.verdict == "budget" for result in results),
+                capped=sum(result.verdict in UNDECIDED for result in results),
                 cap=most,
                 right=_right(results, truth, arms),
                 replaced=replaced,
@@ -288,19 +289,19 @@ def plan(
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     """Return the rewards of each arm, if arms are finite; their order does not matter."""
-    sizes = rewards.pools
+    sizes = rewards.limits
     if sizes is None:
         return {}
     if len(sizes) != len(arms.means):
         raise ParameterError(
-            f"pools has {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
+            f"rewards have {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
         )
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
 def planned_strategies(rewards: Rewards) -> list[str]:
     """Return the strategies that are compared by default."""
-    fast = isinstance(rewards, Bernoulli) and rewards.pools is None
+    fast = isinstance(rewards, Bernoulli) and rewards.limits is None
     return [name for name in PLANNED if fast or name not in SLOW]
 
 
@@ -335,14 +336,15 @@ def _run(
 
 def _run_on_pools(
     pools: Mapping[int, Floats],
+    rows: RowsKind,
     strategy: str,
     options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
-    """Return one run on finite pools, drawn from as `find` draws from a table."""
+    """Return one run on finite arms, drawn from as `find` draws from a table."""
     options = {**options, "seed": options["seed"] + number}
-    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"])
+    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"], rows=rows)
     watchers = () if progress is None else (progress,)
     result = find(log, strategy=strategy, callbacks=watchers, **options)
     if result.verdict == "running":

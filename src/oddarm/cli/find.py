@@ -23,6 +23,7 @@ from oddarm.cli.options import (
     JsonOnly,
     MaxOutliers,
     MaxPulls,
+    MinRows,
     Query,
     Range,
     Replace,
@@ -41,6 +42,7 @@ from oddarm.cli.options import (
 )
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions, Until
+from oddarm.rewards import RowsKind
 
 if TYPE_CHECKING:
     from oddarm.sources.table.source import TableSource
@@ -82,6 +84,14 @@ def find(
     seed: RowSeed = DEFAULTS["seed"],
     bounds: Range = None,
     clip: Clip = None,
+    rows: Annotated[
+        RowsKind | None,
+        typer.Option(
+            help="Whether the rows are a sample of what the arms do, or all that there is. "
+            "[default: sample]"
+        ),
+    ] = None,
+    min_rows: MinRows = None,
     skip_bad_rows: SkipBadRows = False,
     encoding: Encoding = None,
     replace: Replace = False,
@@ -145,7 +155,7 @@ def find(
         seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=reward_range(bounds, clip),
+        rewards=reward_range(bounds, clip), rows=_rows(rows, search), min_rows=min_rows,
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     problem: ProblemOptions = {
@@ -184,6 +194,13 @@ def find(
                 print(f"{what}: {printable(path)}")
     if result.verdict == "running":
         raise typer.Exit(130)
+
+
+def _rows(rows: RowsKind | None, search: oddarm.Search | None) -> RowsKind:
+    """Return what the rows are: as for the saved search, unless it is said."""
+    if rows is None and search is not None and search.rewards.pools is not None:
+        return "all"
+    return rows or "sample"
 
 
 def _given(context: typer.Context, name: str) -> bool:

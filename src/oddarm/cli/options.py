@@ -6,7 +6,9 @@ import difflib
 import os
 import re
 import shutil
+import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +18,7 @@ import typer
 
 import oddarm
 from oddarm._postgres_url import is_postgres
+from oddarm._text import printable
 from oddarm.errors import MissingExtraError, ParameterError
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind
 
@@ -33,6 +36,7 @@ __all__ = [
     "JsonOnly",
     "MaxOutliers",
     "MaxPulls",
+    "MinRows",
     "Query",
     "Range",
     "Replace",
@@ -84,6 +88,9 @@ Clip = Annotated[
         metavar="LOW,HIGH",
         help="In place of --range: rewards beyond these count as the nearer end.",
     ),
+]
+MinRows = Annotated[
+    int | None, typer.Option("--min-rows", min=1, help="Leave out arms with fewer rows.")
 ]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows without a usable reward.")
@@ -144,9 +151,13 @@ def open_data(
             "or an expression, such as --reward 'ms > 200'."
         )
     columns = list(arm)
-    source = oddarm.open_table(
-        data, columns[0] if len(columns) == 1 else columns, reward, **options
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = oddarm.open_table(
+            data, columns[0] if len(columns) == 1 else columns, reward, **options
+        )
+    if source.warning:
+        print(f"oddarm: {printable(source.warning)}", file=sys.stderr)
     return source, columns
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace as changed
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +18,7 @@ from oddarm.cli.options import (
     Epsilon,
     JsonOnly,
     MaxOutliers,
+    MinRows,
     Query,
     Range,
     Replace,
@@ -69,13 +69,15 @@ def plan(
         typer.Option(help="The middle of the normal arms. [default: the middle of --range]"),
     ] = None,
     rows: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            help="How many rows or items an arm has, each drawn once. [default: as many as in the "
-            "data; without data, endless]",
+            metavar="sample|all|NUMBER",
+            help="Whether the rows of the data are a sample of what the arms do or all that there "
+            "is; or how many items an arm has, each drawn once. [default: sample; without data, "
+            "endless]",
         ),
     ] = None,
+    min_rows: MinRows = None,
     replace: Replace = False,
     epsilon: Epsilon = DEFAULTS["epsilon"],
     rho: Rho = None,
@@ -118,6 +120,7 @@ def plan(
 
     oddarm plan pilot.csv --arm host --reward timed_out --replace
     """
+    items = _items(rows, data)
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     check_problem(epsilon, rho, max_outliers, delta)
@@ -130,7 +133,7 @@ def plan(
             raise ParameterError(f"{data} with --arms or --gap: pass data or a guess.")
         means, rewards = _means(
             data, arm, reward, where=where, table=table, query=query, seed=seed,
-            rewards=declared,
+            rewards=declared, rows="all" if rows == "all" else "sample", min_rows=min_rows,
             bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
         )  # fmt: skip
     else:
@@ -142,9 +145,9 @@ def plan(
         level = (rewards.low + rewards.high) / 2 if rate is None else rate
         means = oddarm.guess_means(arms, outliers=outliers, gap=gap, spread=spread, rate=level)
     if replace:
-        rewards = changed(rewards, pools=None)
-    elif rows is not None:
-        rewards = changed(rewards, pools=(rows,) * len(means))
+        rewards = rewards.of_sizes(None)
+    elif items is not None:
+        rewards = rewards.of_sizes((items,) * len(means))
     from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
 
@@ -161,12 +164,23 @@ def plan(
     print_report([planned.summary], planned.table, planned.notes)
 
 
+def _items(rows: str | None, data: str | None) -> int | None:
+    """Return how many items an arm has, if --rows says so."""
+    if rows is None or (rows in ("sample", "all") and data is not None):
+        return None
+    if not rows.isdecimal() or int(rows) < 1:
+        raise ParameterError(
+            f"--rows {rows}: must be a whole number >= 1, or with data 'sample' or 'all'."
+        )
+    return int(rows)
+
+
 def _means(
     data: str, arm: list[str] | None, reward: str | None, **options: Any
 ) -> tuple[dict[Any, float], Rewards]:
-    """Return the means of a table, and what its rewards may be, with the sizes of its pools."""
+    """Return the means of a table, and what its rewards may be, with the sizes of its arms."""
     source, _ = open_data(data, arm, reward, **options)
     with source:
-        sizes = zip(source.arms, source.rewards.pools or (), strict=True)
+        sizes = zip(source.arms, source.rewards.limits or (), strict=True)
         means = {name: fmean(source.draw(name, size)) for name, size in sizes}
         return means, source.rewards

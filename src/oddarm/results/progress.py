@@ -70,7 +70,7 @@ class _TimeLeft(TimeRemainingColumn):
 class SearchProgress(TerminalBar):
     """Shows the pulls, how many arms are declared, the arms that rank first, and the time left.
 
-    The time left is the time until the budget or the pools are used up; most searches end sooner.
+    The time left is the time until the budget or the arms are used up; most searches end sooner.
     """
 
     def __init__(self) -> None:
@@ -87,8 +87,8 @@ class SearchProgress(TerminalBar):
         """Show how far a search has come."""
         if self._bar.disable or time.monotonic() < self._next:
             return
-        pools = search.tally.pools
-        ends = [search.max_pulls, None if pools is None else int(pools.sum())]
+        limits = search.rewards.limits
+        ends = [search.max_pulls, None if limits is None else sum(limits)]
         self._bar.update(
             self._task,
             total=min((end for end in ends if end is not None), default=None),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._text import printable
+from oddarm._text import named, printable
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
@@ -190,9 +190,9 @@ class Result:
 
     @property
     def spent(self) -> str:
-        """The pulls in words; of how many, if every arm is a finite pool."""
-        pools = self.provenance["rewards"]["pools"]
-        of = "" if pools is None else f" of {sum(pools):,}"
+        """The pulls in words; of how many, if the arms are finite."""
+        sizes = self.provenance["rewards"].get("rows") or self.provenance["rewards"]["pools"]
+        of = "" if sizes is None else f" of {sum(sizes):,}"
         return f"{self.pulls:,}{of} {self.nouns[1]}"
 
     @property
@@ -212,6 +212,8 @@ class Result:
             return f"Not done: {found} {of_all} set apart so far, after {self.spent}."
         if self.verdict == "budget":
             return f"The budget ended first: {found} {of_all} set apart after {self.spent}."
+        if self.verdict == "rows":
+            return f"The rows ended first, after {self.spent}: too few of {self._short}."
         if self.verdict == "none":
             return f"None {of_all} stands apart; found with {self.spent}; {self._sureness}."
         if self.verdict == "confirmed":
@@ -225,6 +227,16 @@ class Result:
             f"{found} {of_all} {predicate}, after {self.spent}. "
             f"{promise[0].upper()}{promise[1:]}; {self._sureness}."
         )
+
+    @property
+    def short(self) -> list[Any]:
+        """The arms that had too few rows, if the search ended with "rows"."""
+        return list(self.provenance.get("short", ()))
+
+    @property
+    def _short(self) -> str:
+        """The arms that had too few rows, in words."""
+        return named(self.short, self.nouns[0])
 
     @property
     def side(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,7 +13,7 @@ from oddarm._checks import is_number, whole_number
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import SearchOptions, check_names
 from oddarm.results.result import Result
-from oddarm.rewards import as_rewards
+from oddarm.rewards import RowsKind, as_rewards
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
 from oddarm.runner.queue import PullQueue
 from oddarm.runner.session import Session
@@ -234,17 +234,19 @@ def _prepare(
         return search, FunctionSource(pull, search.names, search.rewards)
     model = as_rewards(options.get("rewards", pull.rewards))
     names: Any = list(pull.arms) if arms is None else arms
-    sizes = pull.rewards.pools
+    sizes = pull.rewards.limits
     if sizes is not None:
         size_of = dict(zip(pull.arms, sizes, strict=True))
         if arms is not None:
             names = list(range(arms) if is_number(arms) else arms)  # type: ignore[arg-type]
             _check_arms(names, pull)
-        model = replace(model, pools=tuple(size_of[arm] for arm in names))
+        kind: RowsKind = "all" if pull.rewards.rows is None else "sample"
+        model = model.of_sizes(tuple(size_of[arm] for arm in names), kind)
     given: SearchOptions = {**options, "rewards": model}
     search = Search(names, strategy, **given)
     _check_arms(search.names, pull)
     search.fingerprint = pull.fingerprint()
+    search.supposes.extend(pull.supposes)
     return search, pull
 
 
@@ -267,9 +269,14 @@ def _check_same(search: Search, now: Fingerprint | None) -> None:
 
 def _check_sizes(search: Search, source: Source) -> None:
     """Refuse finite arms of other sizes: they show other data even without a fingerprint."""
-    begun, now = search.rewards.pools, source.rewards.pools
+    begun, now = search.rewards.limits, source.rewards.limits
     if begun is None or now is None:
         return
+    if (search.rewards.rows is None) != (source.rewards.rows is None):
+        kind = "all" if search.rewards.rows is None else "sample"
+        raise StateError(
+            f"the search was begun with rows={kind!r}: open the data so, or begin a new search."
+        )
     size_of = dict(zip(source.arms, now, strict=True))
     for arm, size in zip(search.names, begun, strict=True):
         if size_of[arm] != size:

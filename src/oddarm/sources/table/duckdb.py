@@ -202,6 +202,7 @@ class DuckRows(ShuffledRows):
         self._keep_groups(
             self._sql(f"SELECT {keys}, size, low, high, zero_one FROM temp.arms ORDER BY id")
         )
+        self._sql(f"DELETE FROM temp.arms WHERE size < {self.pick.min_rows}")
         self._starts = [0, *accumulate(self.sizes)]
 
     def _shuffle(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from oddarm._checks import whole_number
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Clipped, Rewards
+from oddarm.rewards import Clipped, Rewards, RowsKind
 from oddarm.sources.table.duckdb import open_database, open_file, open_frame
 from oddarm.sources.table.files import DATABASES, check_file, reader_of
 from oddarm.sources.table.frames import as_arrow
@@ -30,6 +31,8 @@ def open_table(
     table: str | None = None,
     query: str | None = None,
     rewards: str | Sequence[float] | Rewards | None = None,
+    rows: RowsKind = "sample",
+    min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
     replace: bool = False,
@@ -47,6 +50,9 @@ def open_table(
         query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
+        rows: "sample" if the rows of an arm are a sample of what it does, so that the answer is
+            about the arms; "all" if they are all that there is, so that it is about these rows.
+        min_rows: The fewest rows of an arm; arms with fewer are left out and counted.
         bad_rows: "error" for an error that names the first row whose arm or reward is missing or
             whose reward is not a finite number; "skip" to leave such rows out and count them.
         encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
@@ -57,7 +63,7 @@ def open_table(
         >>> import pyarrow as pa
         >>> hosts = pa.table({"host": list("abc") * 4, "slow": [0, 0, 1] * 4})
         >>> with open_table(hosts, arm="host", reward="slow") as source:
-        ...     source.arms, source.rewards.pools, source.draw("c", 3)
+        ...     source.arms, source.rewards.rows, source.draw("c", 3)
         (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
     """
     if bad_rows not in ("error", "skip"):
@@ -68,14 +74,26 @@ def open_table(
     if "" in columns or len(set(columns)) < len(columns):
         raise ParameterError(f"arm == {arm!r}, must name columns, each once: drop the others.")
     seed = whole_number("seed", seed, least=0)
-    clipped = isinstance(rewards, Clipped)
-    pick = Pick(columns, reward, where, bad_rows == "skip", seed, table, query, clipped)
-    rows = _rows(data, pick, encoding)
+    pick = Pick(
+        arm=columns,
+        reward=reward,
+        where=where,
+        skip=bad_rows == "skip",
+        seed=seed,
+        table=table,
+        query=query,
+        clipped=isinstance(rewards, Clipped),
+        min_rows=1 if min_rows is None else whole_number("min_rows", min_rows, least=1),
+    )
+    shuffled = _rows(data, pick, encoding)
     try:
-        return TableSource(rows, rewards, replace=replace, seed=seed)
+        source = TableSource(shuffled, rewards, replace=replace, seed=seed, kind=rows)
     except BaseException:
-        rows.close()
+        shuffled.close()
         raise
+    if source.warning:
+        warnings.warn(source.warning, stacklevel=2)
+    return source
 
 
 def _rows(data: Any, pick: Pick, encoding: str | None) -> ShuffledRows:

@@ -170,8 +170,10 @@ class PostgresRows(ShuffledRows):
             f"INSERT INTO pg_temp.oddarm_rows "
             f"SELECT dense_rank() OVER (ORDER BY {keys}) - 1, "
             f"row_number() OVER (PARTITION BY {keys} ORDER BY key) - 1, reward "
+            f"FROM (SELECT *, count(*) OVER (PARTITION BY {keys}) AS size "
             f"FROM (SELECT {keys}, reward, random() AS key "
-            f"FROM {picked} WHERE {is_usable} OFFSET 0) AS drawn"
+            f"FROM {picked} WHERE {is_usable} OFFSET 0) AS drawn) AS sized "
+            f"WHERE size >= {self.pick.min_rows}"
         )
 
     def _check_expression(self, sql: str) -> None:

@@ -28,6 +28,7 @@ class Pick:
         table: The table of a database.
         query: An SQL query on a database, in place of a table.
         clipped: Whether rewards are clipped to a range, so that infinite ones are usable.
+        min_rows: The fewest rows of an arm; arms with fewer are left out.
     """
 
     arm: tuple[str, ...]
@@ -38,6 +39,7 @@ class Pick:
     table: str | None = None
     query: str | None = None
     clipped: bool = False
+    min_rows: int = 1
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -66,6 +68,7 @@ class ShuffledRows(ABC):
         high: The greatest reward.
         zero_one: Whether every reward is 0 or 1.
         skipped: How many bad rows were left out.
+        left_out: The arms that were left out because they have too few rows.
     """
 
     name: str
@@ -76,6 +79,7 @@ class ShuffledRows(ABC):
     high: float
     zero_one: bool
     skipped: int
+    left_out: list[Hashable]
 
     def __init__(self, name: str, pick: Pick) -> None:
         self.name = name
@@ -106,21 +110,38 @@ class ShuffledRows(ABC):
             "where": pick.where,
             "rows": sum(self.sizes),
             "seed": pick.seed,
+            **({"min_rows": pick.min_rows} if pick.min_rows > 1 else {}),
             CONTENT: digest([self.arms, self.sizes, self.digest()]),
         }
 
     def _keep_groups(self, groups: Sequence[Sequence[Any]]) -> None:
-        """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1)."""
+        """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1).
+
+        Arms with too few rows are left out.
+        """
         width = len(self.pick.arm)
-        names = [tuple(map(arm_name, row[:width])) for row in groups]
-        self.arms = [name[0] for name in names] if width == 1 else list(names)
+        self.left_out = self._names([row for row in groups if row[width] < self.pick.min_rows])
+        groups = [row for row in groups if row[width] >= self.pick.min_rows]
+        self.arms = self._names(groups)
         self._check_arms()
         self.sizes = [int(row[width]) for row in groups]
         self.low = float(min(row[width + 1] for row in groups))
         self.high = float(max(row[width + 2] for row in groups))
         self.zero_one = all(row[width + 3] for row in groups)
 
+    def _names(self, groups: Sequence[Sequence[Any]]) -> list[Hashable]:
+        """Return the names of arms, from rows that begin with the columns of the arm."""
+        width = len(self.pick.arm)
+        names = [tuple(map(arm_name, row[:width])) for row in groups]
+        return [name[0] for name in names] if width == 1 else list(names)
+
     def _check_arms(self) -> None:
+        if self.left_out and len(self.arms) < 3:
+            raise SourceError(
+                f"{len(self.arms)} of {len(self.arms) + len(self.left_out):,} arms of {self.name} "
+                f"have {self.pick.min_rows:,} rows or more, must be 3 or more: pass a smaller "
+                "min_rows."
+            )
         if not self.arms:
             left = f" where {self.pick.where}" if self.pick.where else ""
             bad = f"; {self.skipped:,} bad ones were left out" if self.skipped else ""
