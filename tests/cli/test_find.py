@@ -106,15 +106,17 @@ def test_plots_and_saved_state(find, tmp_path):
 
 def test_databases_expressions_and_ranges(find):
     """A table or query of a DuckDB file, a condition as the reward, and rewards in a range."""
-    database = ("requests.duckdb", "--arm", "host", "--max-outliers", 1, "--json")
     for arguments in (
         ["--table", "requests", "--reward", "ms > 200"],
         ["--query", "SELECT * FROM requests WHERE ms > 0", "--reward", "timed_out"],
         ["--table", "requests", "--reward", "ms", "--range", "0,1000"],
         ["--table", "requests", "--reward", "ms", "--clip", "0,300"],
+        ["--table", "requests", "--arm", "lower(trim(host))", "--reward", "timed_out"],
         ["--table", "requests", "--reward", "timed_out", "--where", "ms > 0"],
     ):
-        code, out, err = find(*database, *arguments)
+        database = ("requests.duckdb", "--max-outliers", 1, "--json")
+        arm = () if "--arm" in arguments else ("--arm", "host")
+        code, out, err = find(*database, *arm, *arguments)
         assert code == 0, err
         assert json.loads(out)["ranking"][0] == "host-07"
 

@@ -88,7 +88,7 @@ def find(
         RowsKind | None,
         typer.Option(
             help="Whether the rows are a sample of what the arms do, or all that there is. "
-            "[default: sample]"
+            "[default: sample; all for flights]"
         ),
     ] = None,
     min_rows: MinRows = None,
@@ -155,7 +155,7 @@ def find(
         seed, search.max_pulls = search.seed, max_pulls or search.max_pulls
     source, columns = open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=reward_range(bounds, clip), rows=_rows(rows, search), min_rows=min_rows,
+        rewards=reward_range(bounds, clip), rows=rows or _saved_rows(search), min_rows=min_rows,
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     problem: ProblemOptions = {
@@ -196,11 +196,11 @@ def find(
         raise typer.Exit(130)
 
 
-def _rows(rows: RowsKind | None, search: oddarm.Search | None) -> RowsKind:
-    """Return what the rows are: as for the saved search, unless it is said."""
-    if rows is None and search is not None and search.rewards.pools is not None:
-        return "all"
-    return rows or "sample"
+def _saved_rows(search: oddarm.Search | None) -> RowsKind | None:
+    """Return what the rows are of which a saved search was begun; None if there is none."""
+    if search is None or search.rewards.limits is None:
+        return None
+    return "all" if search.rewards.rows is None else "sample"
 
 
 def _given(context: typer.Context, name: str) -> bool:

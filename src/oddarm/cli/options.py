@@ -23,7 +23,7 @@ from oddarm.errors import MissingExtraError, ParameterError
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind
 
 if TYPE_CHECKING:
-    from oddarm.rewards import Rewards
+    from oddarm.rewards import Rewards, RowsKind
     from oddarm.sources.table.source import TableSource
 
 __all__ = [
@@ -61,7 +61,9 @@ PLOTS = (".png", ".svg", ".pdf", ".html")
 ArmColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--arm", help="The column whose values are the arms; repeat it for pairs of columns."
+        "--arm",
+        help="The column whose values are the arms, or an expression such as 'lower(host)'; repeat "
+        "it for pairs of columns.",
     ),
 ]
 RewardColumn = Annotated[
@@ -132,7 +134,11 @@ JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing e
 
 
 def open_data(
-    data: str, arm: Sequence[str] | None, reward: str | None, **options: Any
+    data: str,
+    arm: Sequence[str] | None,
+    reward: str | None,
+    rows: RowsKind | None = None,
+    **options: Any,
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
     bundled = oddarm.datasets.BUNDLED.get(data)
@@ -141,6 +147,7 @@ def open_data(
         if bundled is None:
             _refuse_missing(data)
         data, arm, reward = str(bundled.path), arm or [bundled.arm], reward or bundled.reward
+        rows = rows or bundled.rows
     if not arm:
         raise ParameterError(
             "--arm is missing: name the column whose values are the arms, such as --arm host."
@@ -154,7 +161,11 @@ def open_data(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         source = oddarm.open_table(
-            data, columns[0] if len(columns) == 1 else columns, reward, **options
+            data,
+            columns[0] if len(columns) == 1 else columns,
+            reward,
+            rows=rows or "sample",
+            **options,
         )
     if source.warning:
         print(f"oddarm: {printable(source.warning)}", file=sys.stderr)

@@ -73,8 +73,8 @@ def plan(
         typer.Option(
             metavar="sample|all|NUMBER",
             help="Whether the rows of the data are a sample of what the arms do or all that there "
-            "is; or how many items an arm has, each drawn once. [default: sample; without data, "
-            "endless]",
+            "is; or how many items an arm has, each drawn once. [default: sample, or all for "
+            "flights; without data, endless]",
         ),
     ] = None,
     min_rows: MinRows = None,
@@ -133,7 +133,7 @@ def plan(
             raise ParameterError(f"{data} with --arms or --gap: pass data or a guess.")
         means, rewards = _means(
             data, arm, reward, where=where, table=table, query=query, seed=seed,
-            rewards=declared, rows="all" if rows == "all" else "sample", min_rows=min_rows,
+            rewards=declared, rows=None if items else rows, min_rows=min_rows,
             bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
         )  # fmt: skip
     else:

@@ -55,6 +55,19 @@ def test_conditions_and_expressions(tmp_path, kind):
         }
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "duckdb", "pyarrow"])
+def test_arms_by_expression(tmp_path, kind):
+    """An arm may be an SQL expression of columns, alone or beside a column."""
+    data = {"host": [" A", "a", "B ", "b", "c", "C"] * 2, "slow": [0, 1] * 6, "day": [1, 2] * 6}
+    opened = KINDS[kind](tmp_path, data)
+    with oddarm.open_table(opened, "lower(trim(host)) -- as one", "slow") as source:
+        assert source.arms == ["a", "b", "c"]
+        assert source.rewards.rows == (4, 4, 4)
+    with oddarm.open_table(opened, ["upper(trim(host))", "day"], "slow") as source:
+        assert source.arms[0][0] == "A"
+        assert len(source.arms) == 6
+
+
 def test_the_seed_decides_the_order():
     """The same seed gives the same order, another seed another one."""
     table = pa.table(rows())
@@ -278,6 +291,9 @@ def test_most_arms_have_one_row():
         ({"arm": []}, "arm names no column"),
         ({"arm": ""}, "arm == '', must name columns"),
         ({"arm": ["host", "host"]}, "must name columns, each once"),
+        ({"arm": "lower(hosts)"}, r"arm == 'lower\(hosts\)' is neither a column .* nor an SQL"),
+        ({"arm": "host, id"}, "it has several values; name each as a column of its own"),
+        ({"arm": "*"}, "it makes 4 columns"),
         ({"arm": "hosts"}, "the data frame has no column 'hosts': .* 'id', 'host', 'score'"),
         (
             {"reward": "scores"},

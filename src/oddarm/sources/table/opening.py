@@ -43,7 +43,8 @@ def open_table(
     Args:
         data: A path to a CSV, TSV, Parquet, JSON lines or DuckDB file (text may be .gz); a frame of
             pandas, polars or pyarrow; or a postgresql:// URL.
-        arm: The column that names the arm, or several columns; then names are tuples.
+        arm: The column that names the arm, or an SQL expression such as "lower(trim(host))"; or
+            several of them, then names are tuples.
         reward: The column of the reward, or an SQL expression such as "delay > 15".
         where: An SQL condition on the rows.
         table: The table of a DuckDB file or PostgreSQL database, in a schema as schema.table.

@@ -12,7 +12,20 @@ from oddarm._typing import Floats
 from oddarm.errors import SourceError
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
-__all__ = ["Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "sentence"]
+__all__ = [
+    "SEVERAL",
+    "Pick",
+    "ShuffledRows",
+    "arm_name",
+    "as_sql",
+    "identifier",
+    "refuse_query",
+    "sentence",
+]
+
+
+SEVERAL = "it has several values; name each as a column of its own, in a list"
+"""Why an expression of several columns does not name an arm."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +33,7 @@ class Pick:
     """Which columns and rows to take from a table.
 
     Attributes:
-        arm: The columns that name the arm.
+        arm: The columns that name the arm, or SQL expressions.
         reward: The column of the reward, or an SQL expression.
         where: An SQL condition on the rows, if not all are wanted.
         skip: Whether bad rows are left out and counted, instead of being an error.
@@ -51,9 +64,11 @@ class Pick:
         """The SQL condition on the rows; TRUE if all are wanted."""
         return f"({self.where}\n)" if self.where else "TRUE"  # a comment may end the condition
 
-    def expression(self, columns: Sequence[str]) -> str:
-        """Return the reward as SQL: the column of that name if there is one."""
-        return identifier(self.reward) if self.reward in columns else f"({self.reward}\n)"
+    def named_arms(self, columns: Sequence[str]) -> str:
+        """Return the columns of the arm as SQL, under the names of `keys`."""
+        return ", ".join(
+            f"{as_sql(arm, columns)} AS {key}" for arm, key in zip(self.arm, self.keys, strict=True)
+        )
 
 
 class ShuffledRows(ABC):
@@ -157,13 +172,17 @@ class ShuffledRows(ABC):
                 "name the column that tells the arms apart."
             )
 
-    def _check_columns(self, columns: Sequence[str]) -> None:
-        for column in self.pick.arm:
-            if column not in columns:
-                raise SourceError(
-                    f"{self.name} has no column {column!r}: "
-                    f"name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
-                )
+    def _refuse_arm(self, arm: str, columns: Sequence[str], reason: object) -> NoReturn:
+        if re.fullmatch(r"\w*", arm):
+            what = f"{self.name} has no column {arm!r}"
+        else:
+            what = (
+                f"arm == {arm!r} is neither a column of {self.name} nor an SQL expression "
+                f"({sentence(reason)})"
+            )
+        raise SourceError(
+            f"{what}: name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
+        ) from None
 
     def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
@@ -228,6 +247,11 @@ def refuse_query(query: str, reason: object) -> NoReturn:
         f"query == {query!r} is not one SELECT statement ({sentence(reason)}): "
         "write a single SELECT, VALUES or FROM, which only reads."
     ) from None
+
+
+def as_sql(text: str, columns: Sequence[str]) -> str:
+    """Return SQL for the column of that name, if there is one, else for an expression."""
+    return identifier(text) if text in columns else f"({text}\n)"  # it may end with a comment
 
 
 def identifier(name: str) -> str:
