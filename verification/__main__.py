@@ -17,6 +17,7 @@ from verification import (
     rivals,
     scan,
     states,
+    tables,
 )
 from verification.report import Check
 
@@ -26,6 +27,7 @@ CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,
+    "tables": tables.checks,
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULTS",
     "DEFAULT_EPSILON",
+    "DEFAULT_PULLS",
     "DEFAULT_RHO",
     "DEFAULT_SLACK",
     "DEFAULT_STRATEGY",
     "OPTIONS",
     "BoundKind",
+    "FindOptions",
     "Option",
     "ProblemOptions",
     "SearchOptions",
+    "TableOptions",
     "Until",
     "check_names",
 ]
@@ -39,6 +42,8 @@ DEFAULT_EPSILON = 2.5
 """The ratio of gaps, if neither `epsilon` nor `min_gap` is given."""
 DEFAULT_RHO = 0.9
 """The share of normal arms, if neither `rho` nor `max_outliers` is given."""
+DEFAULT_PULLS = 1_000
+"""The budget of `find` for each arm, if pulls cost something and no budget is given."""
 DEFAULT_SLACK = 0.2
 """The share of the line in which either answer is right, unless the search only ranks."""
 
@@ -136,6 +141,25 @@ class SearchOptions(ProblemOptions, total=False):
     seed: Annotated[int, Option(0, "For strategies that choose at random.", least=0)]
 
 
+class TableOptions(TypedDict, total=False):
+    """Which columns and rows of a table to take, as `oddarm.open_table` describes them."""
+
+    arm: "str | Sequence[str]"
+    reward: str
+    where: str | None
+    table: str | None
+    query: str | None
+    rows: Literal["sample", "all"]
+    min_rows: int | None
+    bad_rows: Literal["error", "skip"]
+    encoding: str | None
+    replace: bool
+
+
+class FindOptions(SearchOptions, TableOptions, total=False):
+    """What is looked for, how, and in which columns and rows if the data is a table."""
+
+
 OPTIONS: dict[str, Option] = {
     name: kind.__metadata__[0] for name, kind in SearchOptions.__annotations__.items()
 }
@@ -145,7 +169,7 @@ DEFAULTS: dict[str, Any] = {name: option.default for name, option in OPTIONS.ite
 def check_names(
     function: Callable[..., object],
     given: Mapping[str, object],
-    known: type[ProblemOptions] | type[SearchOptions] = SearchOptions,
+    known: type[ProblemOptions] | type[SearchOptions] | type[FindOptions] = SearchOptions,
 ) -> None:
     """Refuse keywords that a function does not take.
 

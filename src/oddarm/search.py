@@ -128,9 +128,11 @@ class Search:
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
         self.problem.check(self.n)
-        if self.rewards.pools is not None and len(self.rewards.pools) != self.n:
+        sizes = self.rewards.limits
+        if sizes is not None and len(sizes) != self.n:
+            kind = "rows" if self.rewards.pools is None else "pools"
             raise ParameterError(
-                f"pools has {len(self.rewards.pools)} sizes for {self.n} arms, must be one each."
+                f"{kind} has {len(sizes)} sizes for {self.n} arms, must be one each."
             )
         self.bound: BoundKind = bound
         budget = _budget(max_pulls)
@@ -402,6 +404,7 @@ class Search:
             "delta_proved": self.run.proved,
             "delta_reason": self.run.reason,
             "delta_supposes": list(self.supposes),
+            **({"short": [self.names[i] for i in self.core.short]} if self.core.short else {}),
         }
 
     def to_dict(self, in_flight: Iterable[Hashable] = ()) -> dict[str, Any]:

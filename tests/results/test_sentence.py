@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.results.sentence import glance, named, odds
+from oddarm._text import named
+from oddarm.results.sentence import glance, odds
 from oddarm.strategies.base import Certificate
 
 NAMES = [f"host-{k:02}" for k in range(20)]
@@ -192,6 +193,17 @@ def test_forecasts_are_rounded(result):
     assert guess.summary.endswith(
         "; about 66,000 more calls would likely decide: raise max_pulls to 68,000."
     )
+
+
+def test_forecasts_beyond_the_rows(result):
+    """Where more rows are needed than there are, the sentence says so and gives no hint."""
+    sizes = {**result.provenance["rewards"], "rows": [150] * 20}
+    result = replace(result, provenance={**result.provenance, "rewards": sizes})
+    guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=1_001)
+    assert guess.with_hint("--max-pulls 3100").summary.endswith(
+        "; about 1,100 more calls would likely decide, more than there are."
+    )
+    assert "raise max_pulls" in replace(guess, forecast=1_000).summary
 
 
 @pytest.mark.parametrize(

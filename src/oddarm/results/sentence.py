@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from oddarm._text import printable, shortened
+from oddarm._text import named, numbered
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "glance", "named", "odds", "two_digits"]
+__all__ = ["amount", "answer", "glance", "odds", "two_digits"]
 
-NAMED = 5
-"""How many arms a sentence names; the others are counted."""
-LONGEST_NAME = 40
-"""Longer names are shortened in a sentence."""
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
 
@@ -50,19 +44,6 @@ def glance(result: Result) -> str:
     if result.errors:
         parts.append(f"{len(result.errors):,} failed")
     return " · ".join(parts)
-
-
-def named(arms: Sequence[Any]) -> str:
-    """Return the names of arms as part of a sentence, or their numbers if they have no names.
-
-    Example:
-        >>> named(["ams", "fra"]), named([7]), named(list("abcdefgh"))
-        ('ams and fra', 'number 7', 'a, b, c, d, e and 3 more')
-    """
-    words = [shortened(printable(arm), LONGEST_NAME) for arm in arms[:NAMED]]
-    if len(arms) > NAMED:
-        words.append(f"{len(arms) - NAMED:,} more")
-    return f"{_numbers(arms)}{_joined(words)}"
 
 
 def odds(evidence: float | None) -> str | None:
@@ -202,7 +183,7 @@ def _guess(result: Result) -> list[str]:
 def _rows(result: Result) -> list[str]:
     """The best guess after all rows, and which arms have too few."""
     count_of = dict(zip(result.names, result.counts.tolist(), strict=True))
-    short = sorted(result.provenance.get("short", ()), key=count_of.__getitem__)
+    short = sorted(result.short, key=count_of.__getitem__)
     of = f", above all of {named(short)}" if short else ""
     return [_best_guess(result), f"There are too few {result.nouns[1]} to decide{of}."]
 
@@ -216,8 +197,11 @@ def _best_guess(result: Result) -> str:
     if result.forecast is not None:
         decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
         decide += "would likely decide"
-        hint = result.hint or _hint(result)
-        decide += f": {hint}" if hint else ""
+        in_all = result.rewards_in_all
+        if in_all is not None and result.pulls + result.forecast > in_all:
+            decide += ", more than there are"
+        elif hint := result.hint or _hint(result):
+            decide += f": {hint}"
     return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
 
 
@@ -265,18 +249,7 @@ def _working(result: Result) -> int:
 def _begin(arms: Sequence[Any]) -> str:
     """Names at the beginning of a sentence: only the word before numbers gets a capital."""
     names = named(arms)
-    return names[0].upper() + names[1:] if _numbers(arms) else names
-
-
-def _numbers(arms: Sequence[Any]) -> str:
-    if not arms or not all(isinstance(arm, int | np.integer) for arm in arms[:NAMED]):
-        return ""
-    return "number " if len(arms) == 1 else "numbers "
-
-
-def _joined(words: Iterable[str]) -> str:
-    *first, last = words or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return names[0].upper() + names[1:] if numbered(arms) else names
 
 
 def _asked(delta: float) -> str:
