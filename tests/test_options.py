@@ -25,13 +25,10 @@ def test_search_has_the_options():
 
 
 def test_problem_has_the_options():
-    """The options that make up a problem have the same defaults there, but for the slack.
-
-    The default of the slack depends on what the search is run until, so a problem alone has none.
-    """
+    """The options that make up a problem have the same defaults there, but a search sets slack."""
     parameters = signature(oddarm.Problem).parameters
-    defaults = {name: DEFAULTS[name] for name in ProblemOptions.__annotations__}
-    assert {name: one.default for name, one in parameters.items()} == {**defaults, "slack": 0.0}
+    options = {name: DEFAULTS[name] for name in ProblemOptions.__annotations__}
+    assert {name: one.default for name, one in parameters.items()} == {**options, "slack": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -114,5 +111,7 @@ def test_misspelt_parameter_of_the_function():
 
 def test_nothing_like_it():
     """An option that is like no other is refused with the list of those that there are."""
-    with pytest.raises(oddarm.errors.ParameterError, match=r"it takes means, .*epsilon, rho"):
+    with pytest.raises(
+        oddarm.errors.ParameterError, match=r"it takes means, .*epsilon, min_gap, rho"
+    ):
         oddarm.plan(MEANS, xyz=1)

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from verification import coverage, evidence, gold, question, rivals, scan
+from verification import coverage, evidence, gold, question, rivals, scan, tables
 from verification.report import Check
 
 
@@ -29,6 +29,14 @@ def test_scan():
     """Scans are wrong no more often than promised, and their intervals cover."""
     failed = [str(c) for c in scan.checks(tables=20, runs=200, rows=10_000) if not c.holds]
     assert failed == []
+
+
+@pytest.mark.slow
+def test_tables():
+    """Among equal workers with few rows each, hardly ever a group is confirmed."""
+    [check] = tables.checks(tables=30)
+    assert check.holds, str(check)
+    assert check.errors <= 1
 
 
 @pytest.mark.slow

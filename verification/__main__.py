@@ -20,6 +20,7 @@ from verification import (
     rivals,
     scan,
     states,
+    tables,
 )
 from verification.report import Check
 
@@ -34,6 +35,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,
+    "tables": tables.checks,
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,

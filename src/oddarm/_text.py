@@ -10,6 +10,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = [
     "csv_cell",
     "group_dict",
     "groups_sentence",
+    "named",
+    "numbered",
     "printable",
     "shortened",
 ]
@@ -28,6 +31,10 @@ __all__ = [
 NO_POOLS = "there is no proof for rewards that are drawn once each."
 """Why a strategy takes no finite pools."""
 
+_NAMED = 5
+"""How many arms a sentence names; the others are counted."""
+_LONGEST_NAME = 40
+"""Longer names are shortened in a sentence."""
 _JOINERS = "\u200c\u200d"
 """Invisible characters that some scripts need within words."""
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -55,6 +62,26 @@ def printable(value: object) -> str:
         else character
         for character in text
     )
+
+
+def named(arms: Sequence[object]) -> str:
+    """Return the names of arms as part of a sentence, or their numbers if they have no names.
+
+    Example:
+        >>> named(["ams", "fra"]), named([7]), named(list("abcdefgh"))
+        ('ams and fra', 'number 7', 'a, b, c, d, e and 3 more')
+    """
+    words = [shortened(printable(arm), _LONGEST_NAME) for arm in arms[:_NAMED]]
+    if len(arms) > _NAMED:
+        words.append(f"{len(arms) - _NAMED:,} more")
+    *first, last = words or [""]
+    names = f"{', '.join(first)} and {last}" if first else last
+    return f"number{'s' * (len(arms) > 1)} {names}" if numbered(arms) else names
+
+
+def numbered(arms: Sequence[object]) -> bool:
+    """Return whether arms have numbers in place of names."""
+    return bool(arms) and all(isinstance(arm, Integral) for arm in arms[:_NAMED])
 
 
 def csv_cell(value: Any) -> Any:

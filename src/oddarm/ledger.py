@@ -1,4 +1,4 @@
-"""Which pulls a search may still ask for: its budgets, its finite pools, and pulls in flight."""
+"""Which pulls a search may still ask for: its budgets, its finite arms, and pulls in flight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 
 
 class Ledger:
-    """Allows no more pulls than the budgets and the pools hold, counting those in flight.
+    """Allows no more pulls than the budgets and the arms have left, counting those in flight.
 
     A search owns the ledger. The runner and studies follow every pull, and say which pulls are in
     flight. Other callers do not say it: for them, only the rewards told count.
@@ -115,12 +115,12 @@ class Ledger:
         """Return what a pull of an arm costs."""
         return 1.0 if self._costs is None else self._costs.item(arm)
 
-    def pool_room(self, arm: int) -> float:
-        """Return how many pulls an arm's pool allows beside those in flight; inf for no pool."""
-        pools = self._tally.pools
-        if pools is None:
+    def room_of(self, arm: int) -> float:
+        """Return how many pulls an arm has left beside those in flight; inf if it has no end."""
+        limits = self._tally.limits
+        if limits is None:
             return math.inf
-        return int(pools[arm] - self._tally.counts[arm]) - self._in_flight_of[arm]
+        return int(limits[arm] - self._tally.counts[arm]) - self._in_flight_of[arm]
 
     def in_flight_of(self, arm: int) -> int:
         """Return how many pulls of an arm are in flight."""
@@ -130,23 +130,23 @@ class Ledger:
         """Return the arms that may be pulled, of a list or array of those that are wanted.
 
         Pulls beyond the budgets are given back, or noted as refused if cheaper ones fit: for a
-        larger budget, or for when a pull in flight is lost. Pulls beyond an arm's pool are dropped:
-        no budget brings them back.
+        larger budget, or for when a pull in flight is lost. Pulls that a finite arm does not have
+        are dropped: no budget brings them back.
         """
         room = self.room
         if room is not None and len(arms) > room:
             self.give_back(list(map(int, arms[room:])))
             arms = arms[:room]
-        return self._admit_by_cost(self._admit_by_pools(arms))
+        return self._admit_by_cost(self._admit_by_limits(arms))
 
-    def _admit_by_pools(self, arms: Any) -> Any:
-        """Return the arms whose pools have a reward left for them."""
-        if self._tally.pools is None:
+    def _admit_by_limits(self, arms: Any) -> Any:
+        """Return the arms that have a reward left."""
+        if self._tally.limits is None:
             return arms
         admitted: Counter[int] = Counter()
         allowed = []
         for arm in map(int, arms):
-            if admitted[arm] < self.pool_room(arm):
+            if admitted[arm] < self.room_of(arm):
                 admitted[arm] += 1
                 allowed.append(arm)
         return allowed

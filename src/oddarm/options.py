@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULTS",
     "DEFAULT_EPSILON",
+    "DEFAULT_PULLS",
     "DEFAULT_RHO",
     "DEFAULT_SLACK",
     "DEFAULT_STRATEGY",
     "OPTIONS",
     "BoundKind",
+    "FindOptions",
     "Option",
     "ProblemOptions",
     "SearchOptions",
+    "TableOptions",
     "Until",
     "check_names",
 ]
@@ -39,6 +42,8 @@ DEFAULT_EPSILON = 2.5
 """The ratio of gaps, if neither `epsilon` nor `min_gap` is given."""
 DEFAULT_RHO = 0.9
 """The share of normal arms, if neither `rho` nor `max_outliers` is given."""
+DEFAULT_PULLS = 1_000
+"""The budget of `find` for each arm, if pulls cost something and no budget is given."""
 DEFAULT_SLACK = 0.2
 """The share of the line in which either answer is right, unless the search only ranks."""
 
@@ -70,7 +75,7 @@ class ProblemOptions(TypedDict, total=False):
         Option(
             None,
             "How much wider the gap around the outliers is than any gap among the others: more "
-            "than 1 + epsilon times as wide. 2.5, unless `min_gap` is given alone.",
+            "than 1 + epsilon times as wide. Default 2.5, unless `min_gap` is given alone.",
         ),
     ]
     rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
@@ -96,8 +101,8 @@ class ProblemOptions(TypedDict, total=False):
         float,
         Option(
             None,
-            "The share of `epsilon` and `min_gap` in which either answer is right. 0.2, or 0 for a "
-            "search that only ranks.",
+            "The share of `epsilon` and `min_gap` in which either answer is right. Default 0.2, or "
+            "0 for a search that only ranks.",
             below=1,
         ),
     ]
@@ -117,8 +122,8 @@ class SearchOptions(ProblemOptions, total=False):
             None,
             'When to stop: "found", when a group is confirmed or none can be; "confirmed", when '
             'it is also certain that no group is larger; "ranked", when every group must rank '
-            'first; "budget", when the budget is spent on the best guess. "found" if the strategy '
-            'can, else "ranked".',
+            'first; "budget", when the budget is spent on the best guess. Default "found" if the '
+            'strategy can, else "ranked".',
         ),
     ]
     max_pulls: Annotated[
@@ -136,6 +141,25 @@ class SearchOptions(ProblemOptions, total=False):
     seed: Annotated[int, Option(0, "For strategies that choose at random.", least=0)]
 
 
+class TableOptions(TypedDict, total=False):
+    """Which columns and rows of a table to take, as `oddarm.open_table` describes them."""
+
+    arm: "str | Sequence[str]"
+    reward: str
+    where: str | None
+    table: str | None
+    query: str | None
+    rows: Literal["sample", "all"]
+    min_rows: int | None
+    bad_rows: Literal["error", "skip"]
+    encoding: str | None
+    replace: bool
+
+
+class FindOptions(SearchOptions, TableOptions, total=False):
+    """What is looked for, how, and in which columns and rows if the data is a table."""
+
+
 OPTIONS: dict[str, Option] = {
     name: kind.__metadata__[0] for name, kind in SearchOptions.__annotations__.items()
 }
@@ -145,7 +169,7 @@ DEFAULTS: dict[str, Any] = {name: option.default for name, option in OPTIONS.ite
 def check_names(
     function: Callable[..., object],
     given: Mapping[str, object],
-    known: type[ProblemOptions] | type[SearchOptions] = SearchOptions,
+    known: type[ProblemOptions] | type[SearchOptions] | type[FindOptions] = SearchOptions,
 ) -> None:
     """Refuse keywords that a function does not take.
 

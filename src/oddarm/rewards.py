@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,18 @@ from oddarm._checks import real_number, whole_number
 from oddarm._typing import Flags, Floats
 from oddarm.errors import ParameterError, RewardError
 
-__all__ = ["Bernoulli", "Bounded", "Rewards", "SubGaussian", "as_rewards"]
+__all__ = [
+    "Bernoulli",
+    "Bounded",
+    "Clipped",
+    "Rewards",
+    "RowsKind",
+    "SubGaussian",
+    "as_rewards",
+]
 
+RowsKind = Literal["sample", "all"]
+"""Whether recorded rewards are a sample of what the arms do, or all that there is."""
 LARGEST = 1e100
 """The largest absolute value of a reward: the sum of very many squares still fits a float."""
 SMALLEST = 1e-100
@@ -31,22 +41,42 @@ class Rewards:
     Attributes:
         pools: The number of rewards that each arm has, if each is a finite pool drawn from without
             replacement; then an arm's mean is the mean of its pool.
+        rows: How many rewards each arm has to offer, if they are a sample of what it does; then an
+            arm's mean is that of all it does.
     """
 
     kind: ClassVar[str]
     pools: tuple[int, ...] | None = None
+    rows: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.pools is None:
-            return
-        try:
-            given = list(self.pools)
-        except TypeError:
+        for name in ("pools", "rows"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _sizes(name, given))
+        if self.pools is not None and self.rows is not None:
             raise ParameterError(
-                f"pools == {self.pools!r}, must be a sequence: the number of rewards of each arm."
-            ) from None
-        sizes = tuple(whole_number("a size in pools", size, 1, 2**53) for size in given)
-        object.__setattr__(self, "pools", sizes)
+                "pools and rows are both given: the rewards of an arm are all that there is "
+                "(pools) or a sample (rows), drop one."
+            )
+
+    @property
+    def limits(self) -> tuple[int, ...] | None:
+        """How many rewards each arm can give, as a pool or as a sample; None for no end."""
+        return self.rows if self.pools is None else self.pools
+
+    def of_sizes(self, sizes: tuple[int, ...] | None, rows: RowsKind = "all") -> Self:
+        """Return the model with other sizes of arms; None if they have no end.
+
+        Args:
+            sizes: How many rewards each arm has.
+            rows: Whether they are "all" that there is or a "sample".
+        """
+        if rows not in ("sample", "all"):
+            raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
+        if rows == "sample":
+            return replace(self, pools=None, rows=sizes)
+        return replace(self, pools=sizes, rows=None)
 
     @property
     def low(self) -> float:
@@ -75,12 +105,7 @@ class Rewards:
         """Return `rewards` as a flat array, or raise RewardError naming the first bad one."""
         if type(rewards) in (int, float) and self.allows(rewards):  # type: ignore[arg-type]
             return np.array([rewards], dtype=np.float64)  # the usual case, made fast
-        try:
-            if rewards is None or np.iscomplexobj(rewards):
-                raise TypeError
-            values = np.asarray(rewards, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError, OverflowError):
-            raise RewardError(f"reward {rewards!r}, must be a number.") from None
+        values = self._numbers(rewards)
         if self._fit(values):
             return values
         bad = ~(np.abs(values) <= LARGEST)
@@ -91,6 +116,15 @@ class Rewards:
             )
         self._check_range(values)
         return values
+
+    def _numbers(self, rewards: ArrayLike) -> Floats:
+        """Return `rewards` as a flat array of numbers; RewardError if one is not a number."""
+        try:
+            if rewards is None or np.iscomplexobj(rewards):
+                raise TypeError
+            return np.asarray(rewards, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError, OverflowError):
+            raise RewardError(f"reward {rewards!r}, must be a number.") from None
 
     def _fit(self, values: Floats) -> bool:
         """Return whether all values may be rewards; if not, `check` looks for the first bad one."""
@@ -110,7 +144,10 @@ class Rewards:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON values."""
-        return {"kind": self.kind, "pools": None if self.pools is None else list(self.pools)}
+        sizes = {"pools": None if self.pools is None else list(self.pools)}
+        if self.rows is not None:
+            sizes["rows"] = list(self.rows)
+        return {"kind": self.kind, **sizes}
 
 
 ZERO_ONE = frozenset((0.0, 1.0))
@@ -191,6 +228,40 @@ class Bounded(Rewards):
         return {**super().to_dict(), "minimum": self.low, "maximum": self.high}
 
 
+@dataclass(frozen=True, init=False)
+class Clipped(Bounded):
+    """Rewards of any size, of which only the part within a range counts: for heavy tails.
+
+    A reward beyond the range counts as the nearer end, also an infinite one; nan is refused. The
+    arms are compared by the mean of the clipped reward. Choose the range before you see rewards.
+
+    Args:
+        minimum: What a smaller reward counts as.
+        maximum: What a larger reward counts as.
+        pools: As for every model.
+        rows: As for every model.
+
+    Example:
+        >>> Clipped(0, 500).check([12.5, 3_000, float("inf")])
+        array([ 12.5, 500. , 500. ])
+    """
+
+    kind: ClassVar[str] = "clipped"
+
+    def __init__(
+        self,
+        minimum: float,
+        maximum: float,
+        *,
+        pools: tuple[int, ...] | None = None,
+        rows: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__(minimum=minimum, maximum=maximum, pools=pools, rows=rows)
+
+    def _numbers(self, rewards: ArrayLike) -> Floats:
+        return np.clip(super()._numbers(rewards), self.low, self.high)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubGaussian(Rewards):
     """Unbounded rewards with a known sub-Gaussian scale, such as normal ones of deviation ≤ σ."""
@@ -237,7 +308,7 @@ class SubGaussian(Rewards):
         return {**super().to_dict(), "scale": self.sigma}
 
 
-_KINDS = {cls.kind: cls for cls in (Bernoulli, Bounded, SubGaussian)}
+_KINDS = {cls.kind: cls for cls in (Bernoulli, Bounded, Clipped, SubGaussian)}
 
 
 def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Rewards:
@@ -248,7 +319,7 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
 
     Example:
         >>> as_rewards((0, 100))
-        Bounded(pools=None, minimum=0.0, maximum=100.0)
+        Bounded(pools=None, rows=None, minimum=0.0, maximum=100.0)
     """
     if isinstance(spec, Rewards):
         return spec
@@ -260,7 +331,7 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
         return Bounded(minimum=spec[0], maximum=spec[1])
     raise ParameterError(
         f"rewards == {spec!r}, must be 'bernoulli', a pair (low, high), "
-        "or a model such as oddarm.rewards.SubGaussian(scale=1)."
+        "or a model such as oddarm.rewards.Clipped(0, 500)."
     )
 
 
@@ -276,6 +347,17 @@ def _from_dict(spec: dict[str, Any]) -> Rewards:
             "that model, as its to_dict returns them."
         )
     return model(**{name: spec[name] for name in given})
+
+
+def _sizes(name: str, given: Any) -> tuple[int, ...]:
+    """Return the sizes of arms, each checked."""
+    try:
+        sizes = list(given)
+    except TypeError:
+        raise ParameterError(
+            f"{name} == {given!r}, must be a sequence: the number of rewards of each arm."
+        ) from None
+    return tuple(whole_number(f"a size in {name}", size, 1, 2**53) for size in sizes)
 
 
 def _position(bad: Flags) -> str:

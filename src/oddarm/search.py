@@ -55,21 +55,21 @@ class Search:
         strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your
             own.
         epsilon: How much wider the gap around the outliers is than any gap among the others: more
-            than 1 + epsilon times as wide. 2.5, unless `min_gap` is given alone.
+            than 1 + epsilon times as wide. Default 2.5, unless `min_gap` is given alone.
+        min_gap: How far the outliers are from all others at least, in units of reward. Alone, it is
+            the whole rule; with `epsilon`, closer arms do not matter.
         rho: The least share of arms that are normal; default 0.9.
         max_outliers: The most arms that may be outliers, in place of `rho`.
         delta: The probability with which the answer may be wrong.
+        slack: The share of `epsilon` and `min_gap` in which either answer is right. Default 0.2, or
+            0 for a search that only ranks.
         strict: Read the paper's |N̂| < c to the letter.
-        min_gap: How far the outliers are from all others at least, in units of reward. Alone, it is
-            the whole rule; with `epsilon`, closer arms do not matter.
-        slack: The share of `epsilon` and `min_gap` in which either answer is right. 0.2, or 0 for
-            a search that only ranks.
         rewards: "bernoulli", a pair (low, high), or a model of `oddarm.rewards`.
         bound: "anytime" (proved) or "paper" (as printed).
         until: When to stop: "found", when a group is confirmed or none can be; "confirmed", when
             it is also certain that no group is larger; "ranked", when every group must rank first;
-            "budget", when the budget is spent on the best guess. "found" if the strategy can, else
-            "ranked".
+            "budget", when the budget is spent on the best guess. Default "found" if the
+            strategy can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
         costs: What a pull of each arm costs, by name or in order; 1 by default. The adaptive
             strategy plans the cheapest pulls; the others only count what they cost.
@@ -102,12 +102,12 @@ class Search:
         strategy: str | Strategy = "adaptive",
         *,
         epsilon: float | None = None,
+        min_gap: float | None = None,
         rho: float | None = None,
         max_outliers: int | None = None,
         delta: float = 0.05,
-        strict: bool = False,
-        min_gap: float | None = None,
         slack: float | None = None,
+        strict: bool = False,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         bound: BoundKind = "anytime",
         until: Until | None = None,
@@ -128,9 +128,11 @@ class Search:
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
         self.problem.check(self.n)
-        if self.rewards.pools is not None and len(self.rewards.pools) != self.n:
+        sizes = self.rewards.limits
+        if sizes is not None and len(sizes) != self.n:
+            kind = "rows" if self.rewards.pools is None else "pools"
             raise ParameterError(
-                f"pools has {len(self.rewards.pools)} sizes for {self.n} arms, must be one each."
+                f"{kind} has {len(sizes)} sizes for {self.n} arms, must be one each."
             )
         self.bound: BoundKind = bound
         budget = _budget(max_pulls)
@@ -402,6 +404,7 @@ class Search:
             "delta_proved": self.run.proved,
             "delta_reason": self.run.reason,
             "delta_supposes": list(self.supposes),
+            **({"short": [self.names[i] for i in self.core.short]} if self.core.short else {}),
         }
 
     def to_dict(self, in_flight: Iterable[Hashable] = ()) -> dict[str, Any]:

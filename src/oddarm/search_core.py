@@ -12,7 +12,7 @@ from oddarm._checks import whole_number
 from oddarm._typing import Floats, Indices
 from oddarm.errors import ParameterError
 from oddarm.ledger import Ledger
-from oddarm.state import Arms, Kind, OrNone, Real, Word, damaged
+from oddarm.state import Arms, Kind, OrNone, Real, Word, damaged, require
 from oddarm.strategies import Run, RunContext, Strategy, Verdict
 from oddarm.tally import Tally
 
@@ -38,6 +38,7 @@ class SearchCore:
         failed: The arms that have failed, and why.
         live: The indices of the other arms; None if no arm has failed.
         run: The run of the strategy.
+        short: The arms that the search needs and that have no rows left, if it ended with "rows".
     """
 
     def __init__(self, strategy: Strategy, context: RunContext, ledger: Ledger) -> None:
@@ -45,19 +46,20 @@ class SearchCore:
         self.ledger = ledger
         self._strategy = strategy
         self._context = context
+        self.short: list[int] = []
         self._start({})
 
     @property
     def verdict(self) -> Verdict:
         """Why the search ended, or "running"."""
-        if self.run.verdict == "running" and self.ledger.unspent == 0:
-            return "budget"
-        return self.run.verdict
+        if self.run.verdict != "running":
+            return self.run.verdict
+        return "rows" if self.short else "budget" if self.ledger.unspent == 0 else "running"
 
     @property
     def done(self) -> bool:
         """Whether there is nothing more to ask."""
-        return self.run.verdict != "running" or self.ledger.unspent == 0
+        return self.verdict != "running"
 
     def ask(self, limit: int | None) -> list[int]:
         """Return the arms to pull next, as `Search.ask` describes."""
@@ -71,33 +73,44 @@ class SearchCore:
         """Return what was given back, else what the run asks for, as far as the ledger allows."""
         at_most = None if limit is None else min(whole_number("limit", limit, 1), MOST_ASKED)
         ledger = self.ledger
-        if self.run.verdict != "running" or ledger.room == 0:
+        if self.run.verdict != "running" or self.short or ledger.room == 0:
             return []
         ledger.reconsider()
-        while ledger.given_back:
-            again = ledger.admit(ledger.take_back(at_most))
-            if again:  # else their pools were used up in another way, or they cost too much
-                return again
         unspent = ledger.unspent
-        arms = ask(at_most if at_most is None or unspent is None else min(at_most, unspent))
+        wanted = at_most if at_most is None or unspent is None else min(at_most, unspent)
         tried: set[int] = set()
         while True:
+            while ledger.given_back:
+                again = ledger.admit(ledger.take_back(at_most))
+                if again:  # else their arms were used up in another way, or they cost too much
+                    return again
+            arms = ask(wanted)
             if self.live is not None:
                 arms = self.live[np.asarray(arms, np.intp)]
             allowed = ledger.admit(arms)
-            if len(allowed) or ledger.in_flight or not ledger.refused:
+            if len(allowed) or ledger.in_flight:
                 break
-            # All that the run wants costs too much. Its next round may have cheaper arms.
-            dear = set(map(int, arms)) & ledger.refused.keys()
-            if dear <= tried:
-                ledger.end()
+            # All that the run wants costs too much, or has no rows left. Its next round may have
+            # other arms.
+            if not ledger.refused and self._context.rewards.rows is None:
                 break
-            tried |= dear
-            arms = ask(None)
+            if not ledger.given_back and tried.issuperset(map(int, arms)):
+                self._end_early(tried)
+                break
+            tried.update(map(int, arms))
+            wanted = None if ledger.refused else wanted
         if at_most is not None and len(allowed) > at_most:
             ledger.give_back(list(map(int, allowed[at_most:])))
             allowed = allowed[:at_most]
         return allowed
+
+    def _end_early(self, wanted: set[int]) -> None:
+        """End the search, unless it is decided: the arms it needs cost too much or have no rows."""
+        if self.ledger.refused:
+            self.ledger.end()
+        elif self.run.verdict == "running":
+            used_up = np.flatnonzero(self.tally.counts == self.tally.limits)
+            self.short = sorted(wanted) or used_up.tolist()
 
     def tell(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm; those of an arm that failed are ignored."""
@@ -147,6 +160,7 @@ class SearchCore:
 
     def start_over(self) -> None:
         """Start the run over on the rewards told so far; the promise stays the same."""
+        self.short = []
         self._start(self.failed)
         self.run.adopt()
 
@@ -172,6 +186,7 @@ class SearchCore:
             "given_back": given_back if self.run.verdict == "running" else [],
             "refused": list(self.ledger.refused.elements()),
             "ended_at": self.ledger.ended_at,
+            **({"short": self.short} if self.short else {}),
             "tally": self.tally.to_dict(),
             "run": self.run.to_dict(),
         }
@@ -194,6 +209,9 @@ class SearchCore:
         refused = Arms(n, distinct=False).decode(state.get("refused", []), "refused")
         self.ledger.refused.update(arm for arm in refused if arm not in failed)
         self.ledger.ended_at = OrNone(Real()).decode(state.get("ended_at"), "ended_at")
+        self.short = Arms(n).decode(state.get("short", []), "short")
+        rows = self._context.rewards.rows
+        require(rows is not None or not self.short, "only a search on rows can lack rows")
 
     def _start(self, failed: dict[int, str]) -> None:
         """Start a run over all arms but those that failed."""
@@ -208,8 +226,9 @@ class SearchCore:
             if problem.max_outliers is None:
                 rho = 1 - problem.capacity(context.n) / len(live)  # exact, so that c stays
                 problem = replace(problem, rho=rho)  # type: ignore[arg-type]
-            if rewards.pools is not None:
-                rewards = replace(rewards, pools=tuple(rewards.pools[i] for i in live))
+            for sizes in ("pools", "rows"):
+                if (of := getattr(rewards, sizes)) is not None:
+                    rewards = replace(rewards, **{sizes: tuple(of[i] for i in live)})
             tally = self.tally.take(live)
             costs = None if context.costs is None else context.costs[live]
             budget = context.max_pulls

@@ -63,6 +63,7 @@ class Tally:
             kept by Chan's update, so that it stays accurate when the variance is tiny.
         pulls: T, the pulls of all arms together.
         pools: Size of each arm's finite pool, or None.
+        limits: How many rewards each arm can give, as a pool or as a sample; None for no end.
         drawn: For bounded finite pools only, the sums that the without-replacement interval needs;
             see `bounds.pool_bernstein`.
         plain: Whether counts and totals are the only sums.
@@ -75,11 +76,14 @@ class Tally:
         self.pulls = 0
         self.scatter: Floats | None = None
         self.pools: NDArray[np.int64] | None = None
+        self.limits: NDArray[np.int64] | None = None
         self.drawn: Floats | None = None
         self.beyond: Floats | None = None
         self.exact: list[Decimal] | None = None
+        if rewards.limits is not None:
+            self.limits = np.array(rewards.limits, dtype=np.int64)
         if rewards.pools is not None:
-            self.pools = np.array(rewards.pools, dtype=np.int64)
+            self.pools = self.limits
         if isinstance(rewards, Bounded):
             self.beyond = np.zeros(n)
             if self.pools is None:
@@ -87,7 +91,7 @@ class Tally:
             else:
                 self.drawn = np.zeros((5, n))
                 self.exact = [Decimal(0)] * n
-        self.plain = self.pools is None and self.scatter is None
+        self.plain = self.limits is None and self.scatter is None
 
     @property
     def means(self) -> Floats:
@@ -100,6 +104,12 @@ class Tally:
         """Whether every arm has a finite pool and all its rewards have been told."""
         return self.pools is not None and bool((self.counts == self.pools).all())
 
+    def size_of(self, arm: int) -> str:
+        """Return in words how many rewards a finite arm has."""
+        assert self.limits is not None
+        size = int(self.limits[arm])
+        return f"{size} rows" if self.pools is None else f"pool of {size}"
+
     def exact_means(self) -> list[Fraction]:
         """Return the sample means of 0/1 or bounded rewards, exactly; every arm has one."""
         totals: list[Any] = self.totals.tolist() if self.exact is None else self.exact
@@ -108,7 +118,7 @@ class Tally:
     def add(self, arm: int, rewards: Floats) -> None:
         """Count checked rewards of one arm."""
         before = int(self.counts[arm])
-        self._check_pool(arm, len(rewards))
+        self._check_limit(arm, len(rewards))
         if self.drawn is not None:
             self._add_drawn(arm, rewards, before)
         if self.scatter is not None:
@@ -135,9 +145,9 @@ class Tally:
         order = np.argsort(arms, kind="stable")
         named, first = np.unique(arms[order], return_index=True)
         groups = np.split(rewards[order], first[1:])
-        if self.pools is not None:  # refused whole, before anything is counted
+        if self.limits is not None:  # refused whole, before anything is counted
             for arm, group in zip(named.tolist(), groups, strict=True):
-                self._check_pool(arm, len(group))
+                self._check_limit(arm, len(group))
         for arm, group in zip(named.tolist(), groups, strict=True):
             self.add(arm, group)
 
@@ -157,7 +167,8 @@ class Tally:
         part.totals = self.totals[index]
         part.pulls = pulls
         part.scatter = None if self.scatter is None else self.scatter[index]
-        part.pools = None if self.pools is None else self.pools[index]
+        part.limits = None if self.limits is None else self.limits[index]
+        part.pools = None if self.pools is None else part.limits
         part.drawn = None if self.drawn is None else self.drawn[:, index]
         part.beyond = None if self.beyond is None else self.beyond[index]
         places = range(len(self.counts))[index] if isinstance(index, slice) else index.tolist()
@@ -165,15 +176,15 @@ class Tally:
         part.plain = self.plain
         return part
 
-    def _check_pool(self, arm: int, rewards: int) -> None:
-        """Refuse more rewards than a finite pool has left."""
-        if self.pools is None:
+    def _check_limit(self, arm: int, rewards: int) -> None:
+        """Refuse more rewards than an arm has left."""
+        if self.limits is None:
             return
-        left = int(self.pools[arm] - self.counts[arm])
+        left = int(self.limits[arm] - self.counts[arm])
         if rewards > left:
             raise RewardError(
-                f"{rewards} more rewards for an arm with {left} of its pool of "
-                f"{int(self.pools[arm])} left: each item may be told once."
+                f"{rewards} more rewards for an arm with {left} of its {self.size_of(arm)} left: "
+                "each item may be told once."
             )
 
     def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
@@ -206,7 +217,7 @@ class Tally:
 
     def fields(self) -> dict[str, Kind]:
         """Return the saved attributes and the kind of each."""
-        n, most = len(self.counts), EXACT if self.pools is None else self.pools
+        n, most = len(self.counts), EXACT if self.limits is None else self.limits
         return {
             "counts": Wholes(n, 0, most, plain=True),
             "totals": Reals(n, plain=True),

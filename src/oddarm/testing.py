@@ -315,7 +315,7 @@ def _draw(source: Source, arm: Any, count: int) -> Floats:
 
 def _pools(source: Source) -> dict[Any, int]:
     """Return the finite arms that are small enough to be drawn to the end, with their sizes."""
-    sizes = source.rewards.pools or ()
+    sizes = source.rewards.limits or ()
     pools = {a: s for a, s in zip(source.arms, sizes, strict=False) if s <= WHOLE}
     return dict(list(pools.items())[:5])
 
@@ -327,14 +327,14 @@ def names_its_arms(make: MakeSource) -> None:
         assert arms, "the source has no arms"
         assert len(set(arms)) == len(arms), "two arms have the same name"
         assert list(source.arms) == arms, "the arms change from one look to the next"
-        sizes = source.rewards.pools
-        assert sizes is None or len(sizes) == len(arms), "pools does not have one size for each arm"
+        sizes = source.rewards.limits
+        assert sizes is None or len(sizes) == len(arms), "there is not one size for each arm"
 
 
 def draws_as_many_as_asked(make: MakeSource) -> None:
     """As many rewards are drawn as asked for, fewer only from a finite arm that ends."""
     with make() as source:
-        left = dict(zip(source.arms, source.rewards.pools or (), strict=False))
+        left = dict(zip(source.arms, source.rewards.limits or (), strict=False))
         for arm in list(source.arms)[:5]:
             for count in (1, 2, 7):
                 wanted = min(count, left.get(arm, count))
@@ -378,7 +378,7 @@ def jobs_pick_when_made(make: MakeSource) -> None:
 def goes_where_it_is_sent(make: MakeSource) -> None:
     """After `seek`, the same rewards come again; every finite source can do that."""
     with make() as source:
-        if type(source).seek is Source.seek and source.rewards.pools is None:
+        if type(source).seek is Source.seek and source.rewards.limits is None:
             return
         for arm in list(source.arms)[:5]:
             first = _draw(source, arm, 6)
@@ -432,7 +432,7 @@ def jobs_can_be_sent(make: MakeSource) -> None:
         there = source.rewards.check(_run(sent))
         here = source.rewards.check(_run(other.job(arm, 3)))
         assert len(there) == len(here), "a job that was sent gives another number of rewards"
-        if source.rewards.pools is not None:
+        if source.rewards.limits is not None:
             assert np.array_equal(there, here), "a job that was sent gives other rewards"
 
 

@@ -222,7 +222,12 @@ def test_command_with_pilot_data(command, tmp_path):
         lines += [f"{host},{int(k < slow)}" for k in range(10)]
     (tmp_path / "pilot.csv").write_text("\n".join(lines), encoding="utf-8")
     pilot = ("pilot.csv", "--arm", "host", "--reward", "slow", "--max-outliers", 1)
-    code, out, _ = command(*pilot, "--runs", 2, "--strategy", "gold", "--json")
+    gold = ("--runs", 2, "--strategy", "gold", "--json")
+    code, out, _ = command(*pilot, *gold)
+    data = json.loads(out)
+    assert (code, data["finite"], data["strategies"][0]["replaced"]) == (0, True, False)
+    assert data["strategies"][0]["capped"] == 2  # the rows of a sample are too few
+    code, out, _ = command(*pilot, *gold, "--rows", "all")
     data = json.loads(out)
     assert code == 0
     assert data["full_scan"] == 80

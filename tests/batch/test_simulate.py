@@ -128,7 +128,7 @@ def test_refuses_bad_means(means, words):
 
 def test_refuses_what_it_cannot_simulate():
     """Finite pools, and 0/1 rewards outside the declared range, are refused."""
-    with pytest.raises(OddarmError, match="finite pools with simulated arms"):
+    with pytest.raises(OddarmError, match="finite arms with simulated rewards"):
         SimulatedArms(MEANS, oddarm.rewards.Bernoulli(pools=(3,) * 5))
     with pytest.raises(OddarmError, match="must include 0 and 1"):
         SimulatedArms([6.0, 7.0, 8.0], (5, 10), shape="bernoulli")

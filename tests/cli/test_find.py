@@ -54,7 +54,8 @@ def find(folder, monkeypatch, capsys):
     return run
 
 
-USUAL = ("requests.csv", "--arm", "host", "--reward", "timed_out", "--max-outliers", 1)
+USUAL = ("requests.csv", "--arm", "host", "--reward", "timed_out", "--max-outliers", 1,
+         "--rows", "all")  # fmt: skip
 
 
 def test_the_answer_comes_first(find):
@@ -105,16 +106,56 @@ def test_plots_and_saved_state(find, tmp_path):
 
 def test_databases_expressions_and_ranges(find):
     """A table or query of a DuckDB file, a condition as the reward, and rewards in a range."""
-    database = ("requests.duckdb", "--arm", "host", "--max-outliers", 1, "--json")
     for arguments in (
         ["--table", "requests", "--reward", "ms > 200"],
         ["--query", "SELECT * FROM requests WHERE ms > 0", "--reward", "timed_out"],
         ["--table", "requests", "--reward", "ms", "--range", "0,1000"],
+        ["--table", "requests", "--reward", "ms", "--clip", "0,300"],
+        ["--table", "requests", "--arm", "lower(trim(host))", "--reward", "timed_out"],
         ["--table", "requests", "--reward", "timed_out", "--where", "ms > 0"],
     ):
-        code, out, err = find(*database, *arguments)
+        database = ("requests.duckdb", "--max-outliers", 1, "--json")
+        arm = () if "--arm" in arguments else ("--arm", "host")
+        code, out, err = find(*database, *arm, *arguments)
         assert code == 0, err
         assert json.loads(out)["ranking"][0] == "host-07"
+
+
+def test_rows_are_a_sample(find):
+    """Rows are a sample by default; what ends for lack of rows says which arms had too few."""
+    few = (*USUAL[:-2], "--where", "ms < 95", "--json")
+    code, out, err = find(*few)
+    data = json.loads(out)
+    assert (data["verdict"], data["outliers"], err) == ("rows", [], "")
+    assert "too few of host-" in data["summary"]
+    code, out, _ = find(*few, "--rows", "all")
+    assert (code, json.loads(out)["provenance"]["rewards"].keys() >= {"pools"}) == (0, True)
+    assert json.loads(out)["verdict"] != "rows"
+
+
+def test_arms_with_few_rows(find, tmp_path):
+    """--min-rows leaves arms out and says so; a warning about single rows is on standard error."""
+    table = tmp_path / "few.csv"
+    lines = [f"{name},{k % 2}" for name in "abc" for k in range(4)]
+    lines += [f"single-{k},1" for k in range(5)]
+    table.write_text("\n".join(["host,slow", *lines]), encoding="utf-8")
+    few = (table, "--arm", "host", "--reward", "slow", "--max-outliers", 1)
+    _, out, err = find(*few)
+    assert err.startswith(f"oddarm: 5 of 8 arms of {table} have one row")
+    _, out, err = find(*few, "--min-rows", 2)
+    assert err == ""
+    assert "5 arms were left out, with fewer than 2 rows: single-0" in " ".join(out.split())
+
+
+def test_a_saved_search_knows_its_rows(find, tmp_path):
+    """A search on all rows goes on with all rows, although a sample is the default."""
+    saved = tmp_path / "saved.json"
+    find(*USUAL, "--max-pulls", 50, "--save", saved)
+    code, _, err = find(*USUAL[:-2], "--resume", saved, "--max-pulls", 60)
+    assert (code, err) == (0, "")
+    code, _, err = find(*USUAL[:-2], "--resume", saved, "--rows", "sample")
+    assert code == 2
+    assert "begun with rows='all'" in err
 
 
 def test_what_was_assumed_is_said(find):
@@ -157,8 +198,8 @@ def test_bundled_flights(find):
     """The flights need no file and no columns."""
     code, out, err = find("flights", "--max-pulls", 400)
     assert code == 3, err
-    assert "of 193 routes" in out
-    assert "of 326,408 rows" in " ".join(out.split())
+    assert "… and 173 more routes" in out
+    assert "Best guess after 400 of 326,408 rows" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -175,7 +216,7 @@ def test_bundled_flights(find):
         ([*USUAL, "--where", "((("], "not an SQL condition"),
         ([*USUAL, "--table", "requests"], "table"),
         ([*USUAL, "--rho", "0.9"], "pass only one of them"),
-        ([*USUAL[:-1], "6"], "must be less than half of the arms"),
+        ([*USUAL, "--max-outliers", "6"], "must be less than half of the arms"),
         (["requests.csv", "--arm", "host", "--reward", "ms", "--rho", "0.95"], "leave room for"),
         ([*USUAL, "--strategy", "x"], "strategy == 'x'"),
         ([*USUAL, "--until", "x"], "'x' is not one of 'ranked', 'found', 'confirmed'"),
@@ -185,6 +226,8 @@ def test_bundled_flights(find):
         ([*USUAL, "--range", "nan,2"], "must be"),
         ([*USUAL, "--range", "5"], "must be two numbers LOW,HIGH"),
         ([*USUAL, "--range", "2,5"], "go from 0 to 1"),
+        ([*USUAL, "--clip", "5"], "--clip 5: must be two numbers LOW,HIGH"),
+        ([*USUAL, "--clip", "0,1", "--range", "0,1"], "--range 0,1 with --clip 0,1: drop one"),
         ([*USUAL, "--plot", "out.gif"], "must end in .png, .svg, .pdf or .html"),
         ([*USUAL, "--plot", "nowhere/out.png"], "there is no folder nowhere"),
         ([*USUAL, "--save", "nowhere/state.json"], "there is no folder nowhere"),

@@ -27,7 +27,8 @@ def test_it_names_the_outlier(requests):
     """The sentence speaks of hosts and rows, and the exit code is 0."""
     code, text = run(requests, "--arm", "host", "--reward", "timed_out")
     assert code == 0
-    assert text.startswith("1 of 12 hosts stands apart, above the rest; found with 4,800 rows")
+    assert text.startswith("host-07 stands apart, above the other 11 hosts by at least 0.69 ")
+    assert "found with 4,800 rows" in " ".join(text.split())
     assert "host-07" in text.split("status")[1].splitlines()[1]
 
 

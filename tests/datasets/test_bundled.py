@@ -10,7 +10,7 @@ def test_late_flights():
     """Three routes from Newark are late far more often than all others, ε up to 5.7."""
     pytest.importorskip("duckdb")
     flights = bundled("flights")
-    source = oddarm.open_table(flights.path, flights.arm, flights.reward)
+    source = oddarm.open_table(flights.path, flights.arm, flights.reward, rows=flights.rows)
     sizes = dict(zip(source.arms, source.rewards.pools, strict=True))
     means = {arm: source.draw(arm, size).mean() for arm, size in sizes.items()}
     (group,) = oddarm.outlier_groups(means, 2.5, 0.9)

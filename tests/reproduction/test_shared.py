@@ -81,7 +81,7 @@ def test_wide_parquet(shared_data):
     for keyword in ("king", "priest"):
         problem = long[f"kjv_keywords/{keyword}"]
         wide = oddarm.open_table(shared_data / "kjv_keywords_wide.parquet", "arm", keyword)
-        sizes = dict(zip(wide.arms, wide.rewards.pools, strict=True))
+        sizes = dict(zip(wide.arms, wide.rewards.limits, strict=True))
         assert sizes == dict(zip(problem.arms, problem.sizes, strict=True))
         sums = {arm: wide.draw(arm, size).sum() for arm, size in sizes.items()}
         assert sums == dict(zip(problem.arms, problem.sums, strict=True))

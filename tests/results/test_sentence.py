@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.results.sentence import glance, named, odds
+from oddarm._text import named
+from oddarm.results.sentence import glance, odds
 from oddarm.strategies.base import Certificate
 
 NAMES = [f"host-{k:02}" for k in range(20)]
@@ -98,18 +99,20 @@ def test_none(result):
     """No outliers: the rule, and the widest gap that is still possible."""
     none = answered(result, "none", widest_gap=0.0871)
     assert none.summary == (
-        "None of 20 hosts stands apart: no gap above 0.1 is left around 2 or fewer of them "
+        "None of 20 hosts stands apart by more than 0.1, alone or in a group of up to 2 "
         f"(at most 0.088 is possible); found with 2,000 calls; {SURE}"
     )
-    one = replace(none, problem=replace(none.problem, max_outliers=1), widest_gap=None)
-    assert "is left around one of them; found" in one.summary
+    one = replace(none, problem=replace(none.problem, max_outliers=1))
+    words = "None of 20 hosts stands apart by more than 0.1; found "
+    assert replace(one, widest_gap=None).summary.startswith(words)
+    assert replace(one, widest_gap=0.0996).summary.startswith(words)
 
 
-@pytest.mark.parametrize(("floor", "words"), [(None, "others; "), (0.1, "others and above 0.1; ")])
+@pytest.mark.parametrize(("floor", "words"), [(None, "others; "), (0.1, "others, and above 0.1; ")])
 def test_none_by_the_ratio(result, floor, words):
     """By the paper's rule, the sentence says which ratio of gaps does not exist."""
     none = answered(result, "none", problem=relative(result, min_gap=floor))
-    ratio = "no gap around 2 or fewer of them is more than 3.5 times as wide as all gaps among the "
+    ratio = "no gap around 2 or fewer of them is more than 3.5 times as wide as any gap among the "
     assert f"{ratio}{words}" in none.summary
 
 
@@ -123,6 +126,8 @@ def test_scattered(result):
     )
     share = replace(found.problem, max_outliers=None, rho=0.9)
     assert replace(found, problem=share).summary.endswith("larger min_gap or a smaller rho.")
+    one = replace(found, problem=replace(found.problem, max_outliers=1))
+    assert ", more than the one that may be an outlier: host-00, " in one.summary
     unknown = answered(result, "scattered")
     assert unknown.headline == "More than 2 of 20 hosts lie apart by more than 0.08."
 
@@ -131,12 +136,12 @@ def test_ranked(result):
     """A ranking has candidates, no outliers, and a promise about the order."""
     found = answered(result, "ranked", candidates=ODD)
     assert found.summary == (
-        "host-07 and host-13 of 20 hosts were the first to separate, above the rest, after 2,000 "
+        "Of 20 hosts, host-07 and host-13 were the first to separate, above the rest, after 2,000 "
         "calls; whether they are outliers is not decided. "
         f"If outliers exist they rank first; {SURE}"
     )
     one = answered(result, "ranked", candidates=["host-07"])
-    assert one.headline.startswith("host-07 of 20 hosts was the first to separate, ")
+    assert one.headline.startswith("Of 20 hosts, host-07 was the first to separate, ")
     assert one.headline.endswith("; whether it is an outlier is not decided.")
 
 
@@ -155,7 +160,7 @@ def test_own_rules(strategy, words):
     found = oddarm.simulate(means, strategy, max_outliers=1, rewards=rewards)
     assert found.outliers == ["j"]
     sentence = found.with_nouns("hosts", "rows").summary
-    assert sentence.startswith(f"j of 10 hosts {words}, after {found.pulls:,} rows. ")
+    assert sentence.startswith(f"Of 10 hosts, j {words}, after {found.pulls:,} rows. ")
     nobody = replace(found, outliers=[], statuses=["normal"] * 10)
     assert nobody.summary.startswith(f"None of 10 arms {words}, ")
 
@@ -181,14 +186,39 @@ def test_budget(result):
     assert cost.summary.endswith("would likely decide: raise max_cost.")
 
 
-@pytest.mark.parametrize("evidence", [None, 1.0])
-def test_no_evidence(result, evidence):
-    """Without evidence the sentence says so."""
-    guess = answered(result, "budget", candidates=ODD, evidence=evidence)
-    assert guess.summary == (
-        "Best guess after 2,000 calls: host-07 and host-13, for which there is no evidence yet "
-        "(you asked for 20 : 1)."
+def test_forecasts_are_rounded(result):
+    """A forecast is a guess, so it and the budget that it leads to have two digits."""
+    guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=65_293)
+    assert guess.enough_pulls == 68_000
+    assert guess.summary.endswith(
+        "; about 66,000 more calls would likely decide: raise max_pulls to 68,000."
     )
+
+
+def test_forecasts_beyond_the_rows(result):
+    """Where more rows are needed than there are, the sentence says so and gives no hint."""
+    sizes = {**result.provenance["rewards"], "rows": [150] * 20}
+    result = replace(result, provenance={**result.provenance, "rewards": sizes})
+    guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=1_001)
+    assert guess.with_hint("--max-pulls 3100").summary.endswith(
+        "; about 1,100 more calls would likely decide, more than there are."
+    )
+    assert "raise max_pulls" in replace(guess, forecast=1_000).summary
+
+
+@pytest.mark.parametrize(
+    ("verdict", "evidence", "words"),
+    [
+        ("budget", 1.0, ", with no evidence for it yet (you asked for 20 : 1)."),
+        ("rows", 1.0, ", with no evidence for it (you asked for 20 : 1)."),
+        ("budget", None, "; nothing is decided yet."),
+        ("rows", None, "."),
+    ],
+)
+def test_no_evidence(result, verdict, evidence, words):
+    """Without evidence the sentence says so; of a strategy without odds it tells none."""
+    guess = answered(result, verdict, candidates=ODD, evidence=evidence)
+    assert guess.headline == f"Best guess after 2,000 calls: host-07 and host-13{words}"
 
 
 def test_nobody(result):
@@ -204,18 +234,21 @@ def test_running(result):
     assert guess.summary.endswith("; about 7,000 more calls would likely decide.")
     start = oddarm.Search(NAMES).result()
     assert start.summary == "No guess yet, after 0 pulls of 20 arms."
+    some = answered(result, "budget", counts=np.r_[result.counts[1:], 0])
+    assert some.summary == "No guess yet, after 2,000 calls of 20 hosts."
 
 
 def test_rows(result):
-    """When the rows have ended, the arms with the fewest are named."""
+    """When the rows have ended, the arms with too few are named, the fewest first."""
     counts = np.full(20, 100)
-    counts[[3, 9]] = 12, 5
-    counts[4] = 8
+    counts[[4, 9]] = 8, 5
     guess = answered(result, "rows", candidates=ODD, counts=counts, evidence=4.0)
-    assert guess.with_nouns("hosts", "rows").summary == (
+    short = {**guess.provenance, "short": ["host-02", "host-04", "host-09"]}
+    assert replace(guess, provenance=short).with_nouns("hosts", "rows").summary == (
         "Best guess after 2,000 rows: host-07 and host-13, evidence 4 : 1 (you asked for 20 : 1). "
-        "There are too few rows to decide; host-09 (5) and host-04 (8) had the fewest."
+        "There are too few rows to decide, above all of host-09, host-04 and host-02."
     )
+    assert guess.summary.endswith(" There are too few calls to decide.")
 
 
 def test_costs(result):

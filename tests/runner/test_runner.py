@@ -38,7 +38,7 @@ def no_pauses(monkeypatch):
 @pytest.fixture(scope="module")
 def serial():
     """The answer of one pull after another."""
-    return oddarm.find(Indexed())
+    return oddarm.find(Indexed(), max_pulls=None)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_function_is_pulled_exactly_as_asked(serial):
 def test_threads(serial, threads):
     """On threads the answer is that of the serial run, from the first rewards of each arm."""
     searches = []
-    result = oddarm.find(Indexed(), executor=threads, callbacks=[searches.append])
+    result = oddarm.find(Indexed(), executor=threads, callbacks=[searches.append], max_pulls=None)
     assert (result.verdict, result.outliers) == (serial.verdict, serial.outliers)
     assert told_in_order(searches[-1])
 
@@ -72,7 +72,9 @@ def test_processes(serial):
     spawn = multiprocessing.get_context("spawn")
     searches = []
     with ProcessPoolExecutor(2, mp_context=spawn) as executor:
-        result = oddarm.find(Indexed(), executor=executor, callbacks=[searches.append])
+        result = oddarm.find(
+            Indexed(), executor=executor, callbacks=[searches.append], max_pulls=None
+        )
     assert (result.verdict, result.outliers) == (serial.verdict, serial.outliers)
     assert told_in_order(searches[-1])
 
@@ -80,8 +82,8 @@ def test_processes(serial):
 def test_coroutines(serial):
     """Coroutines give the same answer, from find and from find_async."""
     searches = []
-    result = oddarm.find(Indexed(rewards_later), callbacks=[searches.append])
-    inside = asyncio.run(oddarm.find_async(Indexed(rewards_later)))
+    result = oddarm.find(Indexed(rewards_later), callbacks=[searches.append], max_pulls=None)
+    inside = asyncio.run(oddarm.find_async(Indexed(rewards_later), max_pulls=None))
     for found in (result, inside):
         assert (found.verdict, found.outliers) == (serial.verdict, serial.outliers)
     assert told_in_order(searches[-1])
@@ -282,7 +284,7 @@ def test_failing_arms_are_set_aside(threads):
 
     for options in ({}, {"executor": threads}):
         rng = np.random.default_rng(1)
-        result = oddarm.find(pull, NAMES, **options)
+        result = oddarm.find(pull, NAMES, **options, max_pulls=None)
         assert result.outliers == ["j"]
         assert result.errors == {"c": "ConnectionError: no route to host"}
         assert result.ranking[-1] == "c"
@@ -382,7 +384,7 @@ def test_a_source_that_fails_to_pick():
                 raise OSError("table dropped")
             return super().job(arm, count)
 
-    result = oddarm.find(Torn())
+    result = oddarm.find(Torn(), max_pulls=None)
     assert result.errors == {"d": "OSError: table dropped"}
     assert result.outliers == ["j"]
     assert result.counts[3] == 5
@@ -594,4 +596,4 @@ def test_function_source_by_hand():
     """A source of a function is driven as the function is."""
     rng = np.random.default_rng(0)
     source = FunctionSource(lambda arm: rng.random() < MEANS[arm], 10)
-    assert oddarm.find(source).outliers == [9]
+    assert oddarm.find(source, max_pulls=None).outliers == [9]

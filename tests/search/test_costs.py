@@ -137,7 +137,7 @@ def test_without_costs_max_cost_counts_pulls(strategy):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("max_cost", [20, 157.5, 1000])
+@pytest.mark.parametrize("max_cost", [40, 157.5, 1000])
 def test_simulations_end_where_searches_do(strategy, max_cost):
     """Compiled or not, a simulation with costs makes the pulls of ask(1) and tell."""
     options = {**OPTIONS, "costs": PRICES, "max_cost": max_cost, "seed": 3}

@@ -47,7 +47,7 @@ def test_told_and_in_flight_stay_within_budget_and_pools(seed, budget, pools):
             assert tally.pulls + len(flying) <= budget
             assert ledger.room == budget - tally.pulls - len(flying)
         if pools is not None:
-            assert all(ledger.pool_room(arm) >= 0 for arm in range(4))
+            assert all(ledger.room_of(arm) >= 0 for arm in range(4))
 
 
 def test_pulls_beyond_the_budget_are_given_back_in_order():

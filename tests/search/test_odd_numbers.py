@@ -238,7 +238,7 @@ def test_refused_numbers_are_quoted_with_the_rule():
         (lambda: as_rewards((0, 1e308)), r"maximum == 1e\+308, must be finite, from -1e\+100"),
         (lambda: as_rewards((1e12, 1e12 + 1)), "must be wider: subtract from all rewards what"),
         (lambda: SubGaussian(scale=1e-200), "scale == 1e-200, must be finite and > 0, from 1e-100"),
-        (lambda: as_rewards({}), "rewards == {}, must have a kind of bernoulli, bounded, subgau"),
+        (lambda: as_rewards({}), "rewards == {}, must have a kind of bernoulli, bounded, clipped"),
         (lambda: search().ask(2**63), "limit == 9223372036854775808, must be a whole number <="),
         (lambda: search(seed=-1), "seed == -1, must be a whole number >= 0"),
         (lambda: Problem(delta=5e-324), "delta == 5e-324, must be > 0 and < 1, at least 1e-100"),

@@ -123,6 +123,18 @@ def test_set_aside(demo):
     refused(demo.post("/studies/demo/set-aside", json={"arm": "ams", "reason": ""}), 422, "reason")
 
 
+def test_clipped_rewards(http):
+    """A study of clipped rewards counts a reward beyond the range as the nearer end."""
+    rewards = {"kind": "clipped", "minimum": 0, "maximum": 500}
+    body = {"name": "demo", "arms": ARMS, "max_outliers": 1, "rewards": rewards}
+    assert http.post("/studies", json=body).status_code == 201
+    data = {"arm": "ams", "rewards": [20, 3_000], "key": "monday"}
+    assert http.post("/studies/demo/data", json=data).json() == {"told": 2}
+    tell(http, ask(http, 4), reward=700)
+    rows = {row["arm"]: row for row in http.get("/studies/demo/result").json()["arms"]}
+    assert (rows["ams"]["mean"], rows["fra"]["mean"]) == (260, 500)
+
+
 def test_rewards_that_wait(demo):
     """A reward waits for the earlier pulls of its arm, until they are told or given up."""
     pulls = [pull for _ in range(2) for pull in ask(demo, 4)]
@@ -234,6 +246,7 @@ def test_a_long_export_comes_in_few_pieces(demo):
         ("POST", "/studies", {"name": "x", "arms": 20, "epsilon": -1}, 422, "epsilon == -1"),
         ("POST", "/studies", {"name": "x", "arms": 20, "strategy": "silver"}, 422, "'silver'"),
         ("POST", "/studies", {"name": "x", "arms": 20, "rewards": [1, 0]}, 422, "low < high"),
+        ("POST", "/studies", {"name": "x", "arms": 20, "rewards": {"kind": "odd"}}, 422, "rewards"),
         ("POST", "/studies", {"name": "x", "arms": 20, "colour": "red"}, 422, "body.colour"),
         ("POST", "/studies", {"name": "x", "arms": 10**9}, 422, "less than or equal to 5000"),
         ("POST", "/studies", {"name": "x", "arms": ["a", "b", "\ud800"]}, 422, ""),

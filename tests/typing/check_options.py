@@ -29,6 +29,7 @@ def right() -> None:
     }  # fmt: skip
     oddarm.Search(3, "gold", **options)
     oddarm.find(pull, ["a", "b", "c"], "gold", **options)
+    oddarm.find("log.csv", arm="host", reward="slow", rows="all", min_rows=3, **options)
     oddarm.simulate(MEANS, "gold", **options)
     oddarm.plan(MEANS, ["gold"], until="found", bound="paper", seed=1, rewards=(0, 1), **problem)
     oddarm.compare(LOG, ["rr"], until="found", bound="paper", seed=1, max_pulls=10, **problem)
@@ -70,6 +71,7 @@ def of_a_wrong_type() -> None:
     oddarm.Search(3, epsilon="2.5")  # type: ignore[arg-type]
     oddarm.find(pull, ["a", "b", "c"], epsilon="2.5")  # type: ignore[arg-type]
     oddarm.find(pull, ["a", "b", "c"], until="later")  # type: ignore[arg-type]
+    oddarm.find("log.csv", arm="host", reward="slow", rows="some")  # type: ignore[arg-type]
     oddarm.simulate(MEANS, max_pulls=0.5)  # type: ignore[call-overload]
     oddarm.plan(MEANS, delta=None)  # type: ignore[arg-type]
     oddarm.plan(MEANS, bound="loose")  # type: ignore[arg-type]

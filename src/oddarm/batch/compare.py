@@ -182,6 +182,8 @@ def compare(
     them in the source's order, each once, and sees the same rewards as the others. A strategy that
     does not take finite pools, such as GOLD, draws with replacement, up to a budget.
 
+    The rewards are taken as all that there is, also those of a sample: a comparison needs a truth.
+
     Args:
         source: A finite source of which nothing has been drawn, such as a table.
         strategies: Names or instances; default all that fit the problem.
@@ -248,14 +250,14 @@ def compare(
 
 def _read_all(source: Source) -> Mapping[Any, Floats]:
     """Return all rewards of a finite source, in its order."""
-    pools = source.rewards.pools
-    if pools is None:
+    sizes = source.rewards.limits
+    if sizes is None:
         raise ParameterError(
             f"{type(source).__name__} has no end, must be finite so that the true groups are "
             "known: pass recorded rewards, without replacement."
         )
     recorded = {}
-    for arm, size in zip(source.arms, pools, strict=True):
+    for arm, size in zip(source.arms, sizes, strict=True):
         recorded[arm] = source.rewards.check(source.draw(arm, size))
         if len(recorded[arm]) < size:
             raise SourceError(

@@ -26,7 +26,7 @@ from oddarm.options import BoundKind, ProblemOptions, SearchOptions, Until, chec
 from oddarm.problem import Problem
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
-from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.rewards import Bernoulli, Rewards, RowsKind, as_rewards
 from oddarm.runner.api import find
 from oddarm.search import MOST_ARMS, Search, as_costs
 from oddarm.sources import RecordedSource, SimulatedArms
@@ -107,7 +107,8 @@ class StrategyCost:
         low, median, high: Pulls: the 5 %, 50 % and 95 % quantiles of the runs. A run that reached
             the cap counts with the cap, so a quantile that equals the cap is a lower bound.
         runs: How many runs there were.
-        capped: How many of them reached the cap; of a fixed sample, how many were left open.
+        capped: How many of them ended without a decision: at the cap, for lack of rows, or at the
+            end of a fixed sample.
         cap: The most pulls of a run.
         cost: What the pulls of a run cost, as a median; the pulls if no costs were given.
         right: How many gave a right answer: what they confirmed or denied is true within the
@@ -140,7 +141,7 @@ class Plan:
         groups: The outlier groups that these means have.
         costs: For each strategy, what it needed.
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
-        finite: Whether the runs drew from finite pools, each reward once.
+        finite: Whether the runs drew from finite arms, each reward once.
         priced: Whether arms have costs of their own.
     """
 
@@ -213,7 +214,7 @@ def plan(
     """Simulate searches on assumed means and return what they cost.
 
     Strategies with compiled code run pull by pull. Others run in batches, which can make up to a
-    sixteenth more pulls than needed. Rewards are drawn endlessly unless `rewards` has pools: then
+    sixteenth more pulls than needed. Rewards are drawn endlessly unless `rewards` has sizes: then
     they are drawn once each, as `find` draws them, and a run ends at the latest when all are read.
 
     Args:
@@ -226,8 +227,8 @@ def plan(
             processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
             no compiled code.
-        full_scan: How many pulls draw every item of every arm; default the sum of the pools.
-        rewards: As for `Search`. With pools, the means are rounded to those that so many 0/1
+        full_scan: How many pulls draw every item of every arm; default the sum of their sizes.
+        rewards: As for `Search`. With sizes, the means are rounded to those that so many 0/1
             rewards can have.
         until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
         seed: Of the first run; run k has seed + k.
@@ -252,10 +253,11 @@ def plan(
     model = as_rewards(rewards)
     names, given = float_means(means)
     known: dict[Any, Any] = dict(zip(names or range(len(given)), given.tolist(), strict=True))
-    endless = replace(model, pools=None)
+    endless = model.of_sizes(None)
+    kind: RowsKind = "all" if model.rows is None else "sample"
     pools = _pools(SimulatedArms(list(known.values()), endless), model)
-    if model.pools is not None:
-        full_scan = full_scan or sum(model.pools)
+    if model.limits is not None:
+        full_scan = full_scan or sum(model.limits)
         if isinstance(model, Bernoulli):
             known = {
                 arm: Fraction(exact_sum(pools[k])) / len(pools[k]) for k, arm in enumerate(known)
@@ -271,7 +273,7 @@ def plan(
         raise ParameterError("strategies is empty, name one.")
     for name in strategies:
         strategy = as_strategy(name)
-        replaced = bool(pools) and not strategy.finite
+        replaced = model.pools is not None and not strategy.finite
         wanted: Until = until or ("found" if strategy.confirms else "ranked")
         options: SearchOptions = {
             **problem,
@@ -286,7 +288,7 @@ def plan(
         if until is None and wanted == "ranked":
             options["slack"] = 0.0  # a ranking has none
         if isinstance(strategy, Fixed):
-            look = partial(_look, values, pools, options)
+            look = partial(_look, values, pools, kind, options)
             results, cost = _fixed_cost(look, len(values), runs, cap or CAP, wanted)
             if finished is not None:
                 for result in results:
@@ -299,7 +301,7 @@ def plan(
         most = cap or (CAP if compiled or pools else SLOW_CAP)
         options["max_pulls"] = most
         one = (
-            partial(_run_on_pools, pools)
+            partial(_run_on_pools, pools, kind)
             if pools and not replaced
             else partial(_run, compiled, values)
         )
@@ -318,7 +320,7 @@ def plan(
                 median=median,
                 high=high,
                 runs=runs,
-                capped=sum(result.verdict == "budget" for result in results),
+                capped=sum(result.verdict in UNDECIDED for result in results),
                 cap=most,
                 right=_right(results, truth_of(problems[-1]), wanted, arms),
                 replaced=replaced,
@@ -332,19 +334,19 @@ def plan(
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     """Return the rewards of each arm, if arms are finite; their order does not matter."""
-    sizes = rewards.pools
+    sizes = rewards.limits
     if sizes is None:
         return {}
     if len(sizes) != len(arms.means):
         raise ParameterError(
-            f"pools has {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
+            f"rewards have {len(sizes)} sizes for {len(arms.means)} arms, must be one each."
         )
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
 def planned_strategies(rewards: Rewards, absolute: bool = False) -> list[str]:
     """Return the strategies that are compared by default, of those that can judge the rule."""
-    fast = isinstance(rewards, Bernoulli) and rewards.pools is None
+    fast = isinstance(rewards, Bernoulli) and rewards.limits is None
     chosen = [name for name in PLANNED if fast or name not in SLOW]
     return [name for name in chosen if not absolute or as_strategy(name).confirms]
 
@@ -385,14 +387,15 @@ def _run(
 
 def _run_on_pools(
     pools: Mapping[int, Floats],
+    rows: RowsKind,
     strategy: str,
     options: SearchOptions,
     progress: Callable[[Search], object] | None,
     number: int,
 ) -> Result:
-    """Return one run on finite pools, drawn from as `find` draws from a table."""
+    """Return one run on finite arms, drawn from as `find` draws from a table."""
     options = {**options, "seed": options["seed"] + number}
-    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"])
+    log = RecordedSource(pools, rewards=options["rewards"], seed=options["seed"], rows=rows)
     watchers = () if progress is None else (progress,)
     result = find(log, strategy=strategy, callbacks=watchers, **options)
     if result.verdict == "running":
@@ -403,6 +406,7 @@ def _run_on_pools(
 def _look(
     means: list[float],
     pools: Mapping[int, Floats],
+    rows: RowsKind,
     options: SearchOptions,
     pulls: int,
     number: int,
@@ -411,7 +415,7 @@ def _look(
     seed = options["seed"] + number
     source: RecordedSource | SimulatedArms
     if pools:
-        source = RecordedSource(pools, rewards=options["rewards"], seed=seed)
+        source = RecordedSource(pools, rewards=options["rewards"], seed=seed, rows=rows)
     else:
         source = SimulatedArms(means, as_rewards(options["rewards"]), seed)
     asked: SearchOptions = {**options, "rewards": source.rewards, "max_pulls": None, "seed": seed}
@@ -445,7 +449,9 @@ def _fixed_cost(
         step, below = (middle, below) if decides(middle) else (step, middle)
     results = tried[step]
     open_ = sum(result.verdict in UNDECIDED for result in results)
-    pulls = results[0].pulls if enough else cap
+    pulls = results[0].pulls
+    if not enough and pulls == most * arms:  # not the end of the rows
+        pulls = cap
     cost = StrategyCost(
         strategy=Fixed.name, until=until, low=pulls, median=pulls, high=pulls, runs=runs,
         capped=open_, cap=cap, right=None, cost=results[0].cost,

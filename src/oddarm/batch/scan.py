@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal, Unpack
 
@@ -13,9 +12,10 @@ from oddarm._checks import whole_number
 from oddarm.errors import ParameterError, SourceError
 from oddarm.options import ProblemOptions, check_names
 from oddarm.results.result import Result
-from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
+from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.search import Search
-from oddarm.sources.table.opening import picked
+from oddarm.sources.table.opening import clip_of, picked
+from oddarm.sources.table.rows import few_rows_sentence, range_sentence
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
 from oddarm.tally import Tally
@@ -32,7 +32,7 @@ def scan(
     table: str | None = None,
     query: str | None = None,
     rewards: str | Sequence[float] | Rewards | None = None,
-    rows: Literal["sample", "all"] = "sample",
+    rows: RowsKind = "sample",
     min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
@@ -43,8 +43,8 @@ def scan(
     The database adds up the rewards of each arm, so a million rows take milliseconds. All rows are
     looked at once, with intervals for one look, which are narrower than those of a search. What
     they leave open has the verdict "rows": more rows are needed, most of all of the arms in
-    `result.provenance["short"]`. Looking again whenever a few rows
-    have come is not one look: use a search for that.
+    `result.short`. Looking again whenever a few rows have come is not one look: use a search for
+    that.
 
     Args:
         data: As for `open_table`; or a mapping from arm to rewards.
@@ -77,25 +77,24 @@ def scan(
     if isinstance(data, Mapping):
         if (arm, reward, where, table, query, encoding) != (None,) * 6:
             raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
-        sums = sums_of_arrays(data)
+        sums = sums_of_arrays(data, clip_of(rewards), least)
     else:
         if arm is None or reward is None:
             raise ParameterError("arm and reward are missing: name the columns of the table.")
-        pick = picked(arm, reward, where=where, table=table, query=query, bad_rows=bad_rows)
+        pick = picked(
+            arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=least,
+            bad_rows=bad_rows,
+        )  # fmt: skip
         sums = sums_of_table(data, pick, encoding, exact=rows == "all")
     supposed = []
     if sums.skipped:
-        supposed.append(_left_out(sums.skipped, "bad row", ""))
-    few = sums.counts < least
-    if few.any():
-        sums = sums.keep(~few)
-        supposed.append(_left_out(int(few.sum()), "arm", f" with fewer than {least:,} rows"))
+        were = "1 bad row was" if sums.skipped == 1 else f"{sums.skipped:,} bad rows were"
+        supposed.append(f"{were} left out.")
+    if sums.left_out:
+        supposed.append(few_rows_sentence(sums.left_out, least))
     model = _model(sums, rewards, rows)
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
-        supposed.append(
-            f"This supposes that no reward is below {model.low:g} or above {model.high:g}, the "
-            "least and the greatest of the table."
-        )
+        supposed.append(range_sentence(model.low, model.high))
     return _look(sums, model, problem, supposed)
 
 
@@ -106,10 +105,9 @@ def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list
     search.supposes += supposed
     _fill(search.tally, sums)
     assert isinstance(search.run, FixedRun)
-    search.run.look("rows")
-    result = search.result().with_nouns("arms", "rows")
-    short = [search.names[k] for k in search.run.short_arms().tolist()]
-    return replace(result, provenance={**result.provenance, "short": short}) if short else result
+    search.run.adopt()
+    search.core.short = search.run.short_arms().tolist()
+    return search.result().with_nouns("arms", "rows")
 
 
 def _fill(tally: Tally, sums: ArmSums) -> None:
@@ -132,12 +130,10 @@ def _fill(tally: Tally, sums: ArmSums) -> None:
         tally.scatter[:] = sums.scatter
 
 
-def _model(sums: ArmSums, rewards: Any, rows: str) -> Rewards:
+def _model(sums: ArmSums, rewards: Any, rows: RowsKind) -> Rewards:
     """Return what a reward may be, as declared or as the data has them."""
-    if not len(sums.arms):
-        raise SourceError(f"{sums.name} has no arm with enough rows: lower min_rows.")
     if rewards is not None:
-        model = replace(as_rewards(rewards), pools=None)
+        model = as_rewards(rewards).of_sizes(None)
     elif sums.zero_one:
         model = Bernoulli()
     elif sums.low == sums.high:
@@ -154,16 +150,8 @@ def _model(sums: ArmSums, rewards: Any, rows: str) -> Rewards:
             f"rewards of {sums.name} go from {sums.low:g} to {sums.high:g}, must be {must} as "
             "declared: leave rewards out, or declare their range (low, high)."
         )
-    if rows == "sample":
-        return model
-    if isinstance(model, SubGaussian):
+    if isinstance(model, SubGaussian) and rows == "all":
         raise ParameterError(
             "rows == 'all' with sub-Gaussian rewards, which have no end: leave rewards out."
         )
-    return replace(model, pools=tuple(sums.counts.tolist()))
-
-
-def _left_out(count: int, noun: str, which: str) -> str:
-    """Return the sentence about what was left out."""
-    were = f"1 {noun}{which} was" if count == 1 else f"{count:,} {noun}s{which} were"
-    return f"{were} left out."
+    return model.of_sizes(tuple(sums.counts.tolist()), rows)

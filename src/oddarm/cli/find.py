@@ -20,6 +20,7 @@ from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, ProblemOptions
 
 if TYPE_CHECKING:
+    from oddarm.rewards import RowsKind
     from oddarm.sources.table.source import TableSource
 
 __all__ = ["find", "plural"]
@@ -56,6 +57,9 @@ def find(
     max_cost: shared.MaxCost = None,
     seed: RowSeed = DEFAULTS["seed"],
     bounds: shared.Range = None,
+    clip: shared.Clip = None,
+    rows: shared.Rows = None,
+    min_rows: shared.MinRows = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
     replace: shared.Replace = False,
@@ -123,7 +127,8 @@ def find(
         seed = search.seed
     source, columns = shared.open_data(
         data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=shared.reward_range(bounds),
+        rewards=shared.reward_range(bounds, clip), rows=rows or _saved_rows(search),
+        min_rows=min_rows,
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
     )  # fmt: skip
     noun = noun or plural(columns)
@@ -167,6 +172,13 @@ def _hint(result: oddarm.Result, save: Path | None) -> str:
     elif result.verdict == "budget":
         words.append(f"--max-pulls {result.enough_pulls}")
     return " ".join(words)
+
+
+def _saved_rows(search: oddarm.Search | None) -> RowsKind | None:
+    """Return what the rows are of which a saved search was begun; None if there is none."""
+    if search is None or search.rewards.limits is None:
+        return None
+    return "all" if search.rewards.rows is None else "sample"
 
 
 def _given(context: typer.Context, name: str) -> bool:

@@ -6,7 +6,9 @@ import difflib
 import os
 import re
 import shutil
+import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,16 +18,18 @@ import typer
 
 import oddarm
 from oddarm._postgres_url import is_postgres
+from oddarm._text import printable
 from oddarm.errors import MissingExtraError, ParameterError
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind, ProblemOptions, Until
 
 if TYPE_CHECKING:
-    from oddarm.rewards import Rewards
+    from oddarm.rewards import Rewards, RowsKind
     from oddarm.sources.table.source import TableSource
 
 __all__ = [
     "ArmColumns",
     "BoundName",
+    "Clip",
     "Delta",
     "Encoding",
     "Epsilon",
@@ -34,11 +38,13 @@ __all__ = [
     "MaxOutliers",
     "MaxPulls",
     "MinGap",
+    "MinRows",
     "Query",
     "Range",
     "Replace",
     "RewardColumn",
     "Rho",
+    "Rows",
     "SkipBadRows",
     "Slack",
     "TableName",
@@ -60,7 +66,9 @@ PLOTS = (".png", ".svg", ".pdf", ".html")
 ArmColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--arm", help="The column whose values are the arms; repeat it for pairs of columns."
+        "--arm",
+        help="The column whose values are the arms, or an expression such as 'lower(host)'; repeat "
+        "it for pairs of columns.",
     ),
 ]
 RewardColumn = Annotated[
@@ -79,6 +87,25 @@ Range = Annotated[
         metavar="LOW,HIGH",
         help="The range of rewards. [default: 0 or 1; if a table has others, their range]",
     ),
+]
+Clip = Annotated[
+    str | None,
+    typer.Option(
+        "--clip",
+        metavar="LOW,HIGH",
+        help="In place of --range: rewards beyond these count as the nearer end.",
+    ),
+]
+Rows = Annotated[
+    Literal["sample", "all"] | None,
+    typer.Option(
+        "--rows",
+        help="Whether the rows are a sample of what the arms do, or all that there is. "
+        "[default: sample; all for flights]",
+    ),
+]
+MinRows = Annotated[
+    int | None, typer.Option("--min-rows", min=1, help="Leave out arms with fewer rows.")
 ]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out rows without a usable reward.")
@@ -126,20 +153,29 @@ JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing e
 
 
 def open_data(
-    data: str, arm: Sequence[str] | None, reward: str | None, **options: Any
+    data: str,
+    arm: Sequence[str] | None,
+    reward: str | None,
+    rows: RowsKind | None = None,
+    **options: Any,
 ) -> tuple[TableSource, list[str]]:
     """Open a table, or a bundled one by its name; return it and the columns of its arms."""
-    named = name_data(data, arm, reward)
-    source = oddarm.open_table(named.data, named.arm, named.reward, **options)
+    named = name_data(data, arm, reward, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = oddarm.open_table(named.data, named.arm, named.reward, rows=named.rows, **options)
+    if source.warning:
+        print(f"oddarm: {printable(source.warning)}", file=sys.stderr)
     return source, named.columns
 
 
 class NamedData(NamedTuple):
-    """Data, the columns of its arms, and its rewards."""
+    """Data, the columns of its arms, its rewards, and whether its rows are all that there is."""
 
     data: str
     columns: list[str]
     reward: str
+    rows: RowsKind
 
     @property
     def arm(self) -> str | list[str]:
@@ -147,7 +183,9 @@ class NamedData(NamedTuple):
         return self.columns[0] if len(self.columns) == 1 else self.columns
 
 
-def name_data(data: str, arm: Sequence[str] | None, reward: str | None) -> NamedData:
+def name_data(
+    data: str, arm: Sequence[str] | None, reward: str | None, rows: RowsKind | None = None
+) -> NamedData:
     """Return what the command line names; for a bundled table, its file and its columns."""
     bundled = oddarm.datasets.BUNDLED.get(data)
     is_address = "://" in data or is_postgres(data)
@@ -155,6 +193,7 @@ def name_data(data: str, arm: Sequence[str] | None, reward: str | None) -> Named
         if bundled is None:
             _refuse_missing(data)
         data, arm, reward = str(bundled.path), arm or [bundled.arm], reward or bundled.reward
+        rows = rows or bundled.rows
     if not arm:
         raise ParameterError(
             "--arm is missing: name the column whose values are the arms, such as --arm host."
@@ -164,7 +203,7 @@ def name_data(data: str, arm: Sequence[str] | None, reward: str | None) -> Named
             "--reward is missing: name the column of rewards, such as --reward slow, "
             "or an expression, such as --reward 'ms > 200'."
         )
-    return NamedData(data, list(arm), reward)
+    return NamedData(data, list(arm), reward, rows or "sample")
 
 
 def _refuse_missing(data: str) -> NoReturn:
@@ -225,14 +264,21 @@ def print_report(
         print("\n" * (number == 0) + textwrap.fill(note, width, subsequent_indent="  "))
 
 
-def reward_range(text: str | None) -> Rewards | None:
-    """Return the rewards that --range LOW,HIGH declares, if it is given."""
-    if text is None:
-        return None
+def reward_range(text: str | None, clip: str | None) -> Rewards | None:
+    """Return the rewards that --range LOW,HIGH or --clip LOW,HIGH declares, if one is given."""
+    if clip is None:
+        return None if text is None else oddarm.rewards.as_rewards(_pair("--range", text))
+    if text is not None:
+        raise ParameterError(f"--range {text} with --clip {clip}: drop one.")
+    return oddarm.rewards.Clipped(*_pair("--clip", clip))
+
+
+def _pair(option: str, text: str) -> tuple[float, float]:
+    """Return the two numbers of LOW,HIGH."""
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise ParameterError(
-            f"--range {text}: must be two numbers LOW,HIGH, such as 0,100."
+            f"{option} {text}: must be two numbers LOW,HIGH, such as 0,100."
         ) from None
-    return oddarm.rewards.as_rewards((low, high))
+    return low, high

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace as changed
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,13 +46,15 @@ def plan(
         typer.Option(help="The middle of the normal arms. [default: the middle of --range]"),
     ] = None,
     rows: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            help="How many rows or items an arm has, each drawn once. [default: as many as in the "
-            "data; without data, endless]",
+            metavar="sample|all|NUMBER",
+            help="Whether the rows of the data are a sample of what the arms do or all that there "
+            "is; or how many items an arm has, each drawn once. [default: sample, or all for "
+            "flights; without data, endless]",
         ),
     ] = None,
+    min_rows: shared.MinRows = None,
     replace: shared.Replace = False,
     epsilon: shared.Epsilon = None,
     min_gap: shared.MinGap = None,
@@ -71,6 +72,7 @@ def plan(
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     bounds: shared.Range = None,
+    clip: shared.Clip = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of each strategy.")] = 10,
     max_pulls: Annotated[
         int | None,
@@ -96,6 +98,7 @@ def plan(
 
     oddarm plan pilot.csv --arm host --reward timed_out --replace
     """
+    items = _items(rows, data)
     if replace and rows is not None:
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     problem = shared.problem_options(
@@ -104,14 +107,14 @@ def plan(
     )  # fmt: skip
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
-    declared = shared.reward_range(bounds)
+    declared = shared.reward_range(bounds, clip)
     rewards = declared or oddarm.rewards.as_rewards("bernoulli")
     if data is not None:
         if arms is not None or gap is not None:
             raise ParameterError(f"{data} with --arms or --gap: pass data or a guess.")
         means, rewards = _means(
             data, arm, reward, where=where, table=table, query=query, seed=seed,
-            rewards=declared,
+            rewards=declared, rows=None if items else rows, min_rows=min_rows,
             bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
         )  # fmt: skip
     else:
@@ -123,9 +126,9 @@ def plan(
         level = (rewards.low + rewards.high) / 2 if rate is None else rate
         means = oddarm.guess_means(arms, outliers=outliers, gap=gap, spread=spread, rate=level)
     if replace:
-        rewards = changed(rewards, pools=None)
-    elif rows is not None:
-        rewards = changed(rewards, pools=(rows,) * len(means))
+        rewards = rewards.of_sizes(None)
+    elif items is not None:
+        rewards = rewards.of_sizes((items,) * len(means))
     from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
 
@@ -141,12 +144,23 @@ def plan(
     shared.print_report([planned.summary], planned.table, planned.notes)
 
 
+def _items(rows: str | None, data: str | None) -> int | None:
+    """Return how many items an arm has, if --rows says so."""
+    if rows is None or (rows in ("sample", "all") and data is not None):
+        return None
+    if not rows.isdecimal() or int(rows) < 1:
+        raise ParameterError(
+            f"--rows {rows}: must be a whole number >= 1, or with data 'sample' or 'all'."
+        )
+    return int(rows)
+
+
 def _means(
     data: str, arm: list[str] | None, reward: str | None, **options: Any
 ) -> tuple[dict[Any, float], Rewards]:
-    """Return the means of a table, and what its rewards may be, with the sizes of its pools."""
+    """Return the means of a table, and what its rewards may be, with the sizes of its arms."""
     source, _ = shared.open_data(data, arm, reward, **options)
     with source:
-        sizes = zip(source.arms, source.rewards.pools or (), strict=True)
+        sizes = zip(source.arms, source.rewards.limits or (), strict=True)
         means = {name: fmean(source.draw(name, size)) for name, size in sizes}
         return means, source.rewards

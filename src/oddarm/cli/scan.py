@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -37,13 +37,9 @@ def scan(
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
     bounds: shared.Range = None,
-    rows: Annotated[
-        Literal["sample", "all"],
-        typer.Option(help="Whether the rows are a sample of what the arms do, or all there is."),
-    ] = "sample",
-    min_rows: Annotated[
-        int | None, typer.Option(min=1, help="Leave out arms with fewer rows.")
-    ] = None,
+    clip: shared.Clip = None,
+    rows: shared.Rows = None,
+    min_rows: shared.MinRows = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
     noun: Annotated[
@@ -68,10 +64,10 @@ def scan(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
         slack=slack,
     )  # fmt: skip
-    named = shared.name_data(data, arm, reward)
+    named = shared.name_data(data, arm, reward, rows)
     result = oddarm.scan(
         named.data, named.arm, named.reward, where=where, table=table, query=query,
-        rewards=shared.reward_range(bounds), rows=rows, min_rows=min_rows,
+        rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
         bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
     ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
     if plot is not None:

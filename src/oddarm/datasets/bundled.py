@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oddarm.errors import ParameterError
+from oddarm.rewards import RowsKind
 
 __all__ = ["BUNDLED", "Bundled", "bundled"]
 
@@ -21,12 +22,14 @@ class Bundled:
         arm: The column that names the arms.
         reward: The column of rewards.
         about: What it is, in a sentence.
+        rows: Whether its rows are a sample of what the arms do, or all that there is.
     """
 
     path: Path
     arm: str
     reward: str
     about: str
+    rows: RowsKind = "sample"
 
 
 BUNDLED = {
@@ -35,6 +38,7 @@ BUNDLED = {
         arm="route",
         reward="late",
         about="326,408 flights from New York in 2013, on 193 routes: which are late? (CC0)",
+        rows="all",
     )
 }
 

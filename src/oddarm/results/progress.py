@@ -70,7 +70,7 @@ class _TimeLeft(TimeRemainingColumn):
 class SearchProgress(TerminalBar):
     """Shows the pulls, the best guess and its evidence, and the time left.
 
-    The time left is the time until the budget or the pools are used up; most searches end sooner.
+    The time left is the time until the budget or the arms are used up; most searches end sooner.
     """
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class SearchProgress(TerminalBar):
         """Show how far a search has come."""
         if self._bar.disable or time.monotonic() < self._next:
             return
-        began, pools, result = time.monotonic(), search.tally.pools, search.result()
+        began, limits, result = time.monotonic(), search.rewards.limits, search.result()
         unspent = search.core.ledger.unspent
         ends = [
             None if unspent is None else search.pulls + unspent,
-            None if pools is None else int(pools.sum()),
+            None if limits is None else sum(limits),
         ]
         self._bar.update(
             self._task,

@@ -17,7 +17,7 @@ from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.results.sentence import amount, answer
+from oddarm.results.sentence import amount, answer, two_digits
 from oddarm.results.table import Column, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
@@ -205,8 +205,8 @@ class Result:
 
     @property
     def enough_pulls(self) -> int | None:
-        """The budget that would likely decide; None if that is unknown."""
-        return None if self.forecast is None else self.pulls + self.forecast
+        """The budget that would likely decide, in two digits; None if that is unknown."""
+        return None if self.forecast is None else two_digits(self.pulls + self.forecast)
 
     @property
     def ended_by_cost(self) -> bool:
@@ -220,10 +220,16 @@ class Result:
         return self.cost not in (0.0, self.pulls)
 
     @property
+    def rewards_in_all(self) -> int | None:
+        """How many rewards all arms have; None if they have no end."""
+        rewards = self.provenance["rewards"]
+        sizes = rewards.get("rows") or rewards["pools"]
+        return None if sizes is None else sum(sizes)
+
+    @property
     def spent(self) -> str:
-        """The cost, if there are costs, and the pulls in words; of how many, if arms are pools."""
-        pools = self.provenance["rewards"]["pools"]
-        of = "" if pools is None else f" of {sum(pools):,}"
+        """The cost, if there are costs, and the pulls in words; of how many, if arms are finite."""
+        of = "" if self.rewards_in_all is None else f" of {self.rewards_in_all:,}"
         pulls = f"{self.pulls:,}{of} {self.nouns[1]}"
         return f"a cost of {amount(self.cost)} ({pulls})" if self.priced else pulls
 
@@ -240,6 +246,11 @@ class Result:
             were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
             sentences.append(f"{were} set aside after errors.")
         return " ".join(sentences)
+
+    @property
+    def short(self) -> list[Any]:
+        """The arms that had too few rows, if the search ended with "rows"."""
+        return list(self.provenance.get("short", ()))
 
     @property
     def side(self) -> str:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from oddarm._text import printable, shortened
+from oddarm._text import named, numbered
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "glance", "named", "odds"]
+__all__ = ["amount", "answer", "glance", "odds", "two_digits"]
 
-NAMED = 5
-"""How many arms a sentence names; the others are counted."""
-LONGEST_NAME = 40
-"""Longer names are shortened in a sentence."""
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
 
@@ -46,23 +40,10 @@ def glance(result: Result) -> str:
         evidence = odds(result.evidence)
         parts += [f"evidence {evidence}"] if evidence else []
     if result.forecast is not None:
-        parts.append(f"about {result.forecast:,} more")
+        parts.append(f"about {two_digits(result.forecast):,} more")
     if result.errors:
         parts.append(f"{len(result.errors):,} failed")
     return " · ".join(parts)
-
-
-def named(arms: Sequence[Any]) -> str:
-    """Return the names of arms as part of a sentence, or their numbers if they have no names.
-
-    Example:
-        >>> named(["ams", "fra"]), named([7]), named(list("abcdefgh"))
-        ('ams and fra', 'number 7', 'a, b, c, d, e and 3 more')
-    """
-    words = [shortened(printable(arm), LONGEST_NAME) for arm in arms[:NAMED]]
-    if len(arms) > NAMED:
-        words.append(f"{len(arms) - NAMED:,} more")
-    return f"{_numbers(arms)}{_joined(words)}"
 
 
 def odds(evidence: float | None) -> str | None:
@@ -89,6 +70,17 @@ def amount(value: float) -> str:
     """
     whole = value == int(value) or abs(value) >= 1000
     return f"{value:,.0f}" if whole else f"{value:.3g}"
+
+
+def two_digits(count: int) -> int:
+    """Return a count rounded up to two digits.
+
+    Example:
+        >>> two_digits(65_293), two_digits(900), two_digits(7)
+        (66000, 900, 7)
+    """
+    unit: int = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // unit) * unit
 
 
 def _confirmed(result: Result) -> list[str]:
@@ -134,25 +126,29 @@ def _none(result: Result) -> list[str]:
     """That nobody is an outlier, by which rule, and how wide a gap can still be."""
     problem, n = result.problem, len(result.names)
     most = problem.max_members(n)
-    few = "one of them" if most == 1 else f"{most:,} or fewer of them"
     if problem.absolute:
-        why = f"no gap above {problem.min_gap:g} is left around {few}"
+        group = "" if most == 1 else f", alone or in a group of up to {most:,}"
+        why = f" by more than {problem.min_gap:g}{group}"
     else:
-        why = f"no gap around {few} is more than {float(problem.ratio):g} times as wide as all "
-        why += "gaps among the others"
-        why += "" if problem.min_gap is None else f" and above {problem.min_gap:g}"
-    if result.widest_gap is not None and 0 < result.widest_gap < math.inf:
-        why += f" (at most {_rounded_up(result.widest_gap, 2):g} is possible)"
-    nobody = f"None of {n:,} {result.nouns[0]} stands apart"
-    return [f"{nobody}: {why}; {_price_and_sureness(result)}."]
+        few = "one of them" if most == 1 else f"{most:,} or fewer of them"
+        why = f": no gap around {few} is more than {float(problem.ratio):g} times as wide as any "
+        why += "gap among the others"
+        why += "" if problem.min_gap is None else f", and above {problem.min_gap:g}"
+    widest = result.widest_gap
+    if widest is not None and 0 < widest < math.inf:
+        possible = _rounded_up(widest, 2)
+        if problem.min_gap is None or possible < problem.min_gap:
+            why += f" (at most {possible:g} is possible)"
+    return [f"None of {n:,} {result.nouns[0]} stands apart{why}; {_price_and_sureness(result)}."]
 
 
 def _scattered(result: Result) -> list[str]:
     """That too many arms lie apart, and what to try."""
     problem, n = result.problem, len(result.names)
     most, apart = problem.max_members(n), len(result.candidates)
-    many = f"{apart:,}" if apart > most else f"More than {most:,}"
-    more = f", more than the {most:,} that may be outliers" if apart > most else ""
+    many = f"{apart:,}" if apart > most else f"More than {'one' if most == 1 else f'{most:,}'}"
+    limit = "the one that may be an outlier" if most == 1 else f"the {most:,} that may be outliers"
+    more = f", more than {limit}" if apart > most else ""
     names = f": {named(result.candidates)}" if result.candidates else ""
     other = "a larger max_outliers" if problem.max_outliers is not None else "a smaller rho"
     certain = problem.at_slack().min_gap
@@ -169,12 +165,12 @@ def _ranked(result: Result) -> list[str]:
     first = result.outliers or result.candidates
     predicate = result.strategy.predicate(max(len(first), 1), result.side)
     promise = result.strategy.promise
-    subject = _begin(first) if first else "None"
+    of_all = f"of {len(result.names):,} {result.nouns[0]}"
+    subject = f"O{of_all[1:]}, {named(first)}" if first else f"None {of_all}"
     are = "it is an outlier" if len(first) == 1 else "they are outliers"
     unknown = f"; whether {are} is not decided" if result.candidates else ""
-    of_all = f"of {len(result.names):,} {result.nouns[0]}"
     return [
-        f"{subject} {of_all} {predicate}, after {result.spent}{unknown}.",
+        f"{subject} {predicate}, after {result.spent}{unknown}.",
         f"{promise[0].upper()}{promise[1:]}; {_sureness(result)}.",
     ]
 
@@ -185,34 +181,38 @@ def _guess(result: Result) -> list[str]:
 
 
 def _rows(result: Result) -> list[str]:
-    """The best guess after all rows, and which arms have the fewest."""
-    working = [arm for arm, status in enumerate(result.statuses) if status != "failed"]
-    counts = result.counts[working]
-    order = np.argsort(counts, kind="stable")[:NAMED]
-    fewest = [
-        f"{shortened(printable(result.names[working[k]]), LONGEST_NAME)} ({int(counts[k]):,})"
-        for k in order[counts[order] <= 2 * counts.min()].tolist()
-    ]
-    return [
-        _best_guess(result),
-        f"There are too few {result.nouns[1]} to decide; {_joined(fewest)} had the fewest.",
-    ]
+    """The best guess after all rows, and which arms have too few."""
+    count_of = dict(zip(result.names, result.counts.tolist(), strict=True))
+    short = sorted(result.short, key=count_of.__getitem__)
+    of = f", above all of {named(short)}" if short else ""
+    return [_best_guess(result), f"There are too few {result.nouns[1]} to decide{of}."]
 
 
 def _best_guess(result: Result) -> str:
-    asked = f"you asked for {_asked(result.problem.delta)} : 1"
-    if not result.pulls:
-        return f"No guess yet, after {result.spent} of {len(result.names):,} {result.nouns[0]}."
-    nobody = f"none of {len(result.names):,} {result.nouns[0]} stands apart"
-    guess = named(result.candidates) or nobody
-    evidence = odds(result.evidence)
-    known = f", evidence {evidence}" if evidence else ", for which there is no evidence yet"
+    of_all = f"of {len(result.names):,} {result.nouns[0]}"
+    if not result.candidates and not _all_pulled(result):
+        return f"No guess yet, after {result.spent} {of_all}."
+    guess = named(result.candidates) or f"none {of_all} stands apart"
     decide = ""
     if result.forecast is not None:
-        decide = f"; about {result.forecast:,} more {result.nouns[1]} would likely decide"
-        hint = result.hint or _hint(result)
-        decide += f": {hint}" if hint else ""
-    return f"Best guess after {result.spent}: {guess}{known} ({asked}){decide}."
+        decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
+        decide += "would likely decide"
+        in_all = result.rewards_in_all
+        if in_all is not None and result.pulls + result.forecast > in_all:
+            decide += ", more than there are"
+        elif hint := result.hint or _hint(result):
+            decide += f": {hint}"
+    return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
+
+
+def _known(result: Result) -> str:
+    """The odds for the best guess, and those asked for."""
+    if result.evidence is None:  # the strategy does not say
+        return "" if result.verdict == "rows" else "; nothing is decided yet"
+    evidence = odds(result.evidence)
+    yet = "" if result.verdict == "rows" else " yet"
+    known = f"evidence {evidence}" if evidence else f"with no evidence for it{yet}"
+    return f", {known} (you asked for {_asked(result.problem.delta)} : 1)"
 
 
 def _hint(result: Result) -> str:
@@ -235,6 +235,12 @@ def _sureness(result: Result) -> str:
     return f"meant to be {probability}, which is not proved: {result.provenance['delta_reason']}"
 
 
+def _all_pulled(result: Result) -> bool:
+    """Whether every arm that has not failed has a reward."""
+    pulled = zip(result.counts.tolist(), result.statuses, strict=True)
+    return all(count or status == "failed" for count, status in pulled)
+
+
 def _working(result: Result) -> int:
     """How many arms have not failed."""
     return sum(status != "failed" for status in result.statuses)
@@ -243,18 +249,7 @@ def _working(result: Result) -> int:
 def _begin(arms: Sequence[Any]) -> str:
     """Names at the beginning of a sentence: only the word before numbers gets a capital."""
     names = named(arms)
-    return names[0].upper() + names[1:] if _numbers(arms) else names
-
-
-def _numbers(arms: Sequence[Any]) -> str:
-    if not arms or not all(isinstance(arm, int | np.integer) for arm in arms[:NAMED]):
-        return ""
-    return "number " if len(arms) == 1 else "numbers "
-
-
-def _joined(words: Iterable[str]) -> str:
-    *first, last = words or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return names[0].upper() + names[1:] if numbered(arms) else names
 
 
 def _asked(delta: float) -> str:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
 from oddarm._checks import is_number, whole_number
 from oddarm.errors import ParameterError, StateError
-from oddarm.options import SearchOptions, check_names
+from oddarm.options import (
+    DEFAULT_PULLS,
+    FindOptions,
+    SearchOptions,
+    TableOptions,
+    check_names,
+)
 from oddarm.results.result import Result
-from oddarm.rewards import as_rewards
+from oddarm.rewards import RowsKind, as_rewards
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
 from oddarm.runner.queue import PullQueue
 from oddarm.runner.session import Session
@@ -31,7 +39,7 @@ RETRIES = 3
 
 
 def find(
-    pull: Callable[[Any], Any] | Source,
+    pull: Callable[[Any], Any] | Source | str | Path | Any,
     arms: Sequence[Hashable] | int | None = None,
     strategy: str | Strategy = "adaptive",
     *,
@@ -42,13 +50,16 @@ def find(
     progress: bool | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
-    **options: Unpack[SearchOptions],
+    **options: Unpack[FindOptions],
 ) -> Result:
-    """Find the outlying arms by drawing rewards from a function or a source.
+    """Find the outlying arms by drawing rewards from a function, a table or a source.
 
     A function is called once for each reward, exactly as the strategy asks. asyncio runs a
-    coroutine function, several calls at a time. Sources of `oddarm.sources` that draw at no cost
-    are drawn from in batches of up to a thirty-second of the pulls so far.
+    coroutine function, several calls at a time. Tables, and sources of `oddarm.sources` that draw
+    at no cost, are drawn from in batches of up to a thirty-second of the pulls so far.
+
+    Pulls that cost something and have no end get a budget of 1,000 per arm, unless `max_pulls` or
+    `max_cost` is given; `max_pulls=None` is for a search without a budget.
 
     A pull that raises, or returns something that is not a reward, is tried again after a pause.
     When that does not help, the arm has failed: the error is in `Result.errors`, and the search
@@ -59,8 +70,10 @@ def find(
     SIGTERM does the same, unless the program has a handler of its own.
 
     Args:
-        pull: Returns a reward of the arm (or an array of several); or a source.
-        arms: The names of the arms, or their number; those of the source by default.
+        pull: Returns a reward of the arm (or an array of several). Or data: a frame, a path, a
+            postgresql:// URL, with the columns `arm` and `reward` and all else that
+            `oddarm.open_table` takes. Or a source.
+        arms: The names of the arms, or their number; those of the data or source by default.
         strategy: As for `Search`.
         executor: Where to pull, such as a pool of threads or processes, or a Dask client's
             `get_executor()`; by default, here and one by one.
@@ -73,7 +86,8 @@ def find(
         save: A file that the search is saved to every few seconds and when it ends, for any
             reason. `resume(Search.load(file), pull)` continues it with exactly the pulls that were
             left.
-        options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …
+        options: All else that `Search` takes: epsilon, rho, delta, rewards, bound, max_pulls, …;
+            for data also what `oddarm.open_table` takes: arm, reward, where, rows, min_rows, …
 
     Raises:
         SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
@@ -83,13 +97,16 @@ def find(
         >>> import random
         >>> rng = random.Random(1)
         >>> rate = {"ord": 0.20, "jfk": 0.23, "sfo": 0.26, "lhr": 0.24, "odd": 0.85}
-        >>> find(lambda arm: rng.random() < rate[arm], list(rate), max_outliers=1).outliers
-        ['odd']
+        >>> find(lambda arm: rng.random() < rate[arm], list(rate), max_outliers=1).ranking[0]
+        'odd'
     """
-    check_names(find, options)
-    search, source = _prepare(pull, arms, strategy, options)
+    check_names(find, options, FindOptions)
     run_options = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
-    return _drive(search, source, run_options)
+    table: TableOptions = _part(options, TableOptions)
+    given: SearchOptions = _part(options, SearchOptions)
+    with _opened(pull, table, given) as opened:
+        search, source = _prepare(opened, arms, strategy, given)
+        return _drive(search, source, run_options)
 
 
 async def find_async(
@@ -107,8 +124,9 @@ async def find_async(
 ) -> Result:
     """Find the outlying arms by a coroutine function, in the running event loop.
 
-    Like `find`, for callers that have a loop and handle signals themselves. If the call is
-    cancelled, the pulls in flight are cancelled too, and the search is saved if `save` says where.
+    Like `find`, for callers that have a loop and handle signals themselves; with the same budget
+    by default. If the call is cancelled, the pulls in flight are cancelled too, and the search is
+    saved if `save` says where.
     """
     check_names(find_async, options)
     search, source = _prepare(pull, arms, strategy, options)
@@ -226,22 +244,70 @@ def _prepare(
     if not isinstance(pull, Source):
         if arms is None:
             raise ParameterError("arms is missing, must be the names of the arms, or their number.")
-        search = Search(arms, strategy, **options)
+        search = Search(arms, strategy, **_with_budget(options, arms))
         return search, FunctionSource(pull, search.names, search.rewards)
     model = as_rewards(options.get("rewards", pull.rewards))
     names: Any = list(pull.arms) if arms is None else arms
-    sizes = pull.rewards.pools
+    sizes = pull.rewards.limits
     if sizes is not None:
         size_of = dict(zip(pull.arms, sizes, strict=True))
         if arms is not None:
             names = list(range(arms) if is_number(arms) else arms)  # type: ignore[arg-type]
             _check_arms(names, pull)
-        model = replace(model, pools=tuple(size_of[arm] for arm in names))
+        kind: RowsKind = "all" if pull.rewards.rows is None else "sample"
+        model = model.of_sizes(tuple(size_of[arm] for arm in names), kind)
     given: SearchOptions = {**options, "rewards": model}
+    if not pull.local and sizes is None:
+        given = _with_budget(given, names)
     search = Search(names, strategy, **given)
     _check_arms(search.names, pull)
     search.fingerprint = pull.fingerprint()
+    search.supposes.extend(pull.supposes)
     return search, pull
+
+
+def _with_budget(options: SearchOptions, arms: Sequence[Hashable] | int) -> SearchOptions:
+    """Return the options with the default budget, unless one is given."""
+    if "max_pulls" in options or options.get("max_cost") is not None:
+        return options
+    count = arms if is_number(arms) else len(arms) if isinstance(arms, Sized) else None
+    if not isinstance(count, int) or count < 1:
+        return options  # `Search` says what is wrong with the arms
+    return {**options, "max_pulls": DEFAULT_PULLS * count}
+
+
+def _part(options: FindOptions, kind: type[Any]) -> Any:
+    """Return the options that belong to one of the tables of options."""
+    return {name: value for name, value in options.items() if name in kind.__annotations__}
+
+
+@contextmanager
+def _opened(pull: Any, table: TableOptions, options: SearchOptions) -> Iterator[Any]:
+    """Open data as a source, to be closed afterwards; leave a function or a source as it is."""
+    if isinstance(pull, Source) or callable(pull):
+        if table:
+            name, what = next(iter(table)), "a source" if isinstance(pull, Source) else "a function"
+            raise ParameterError(
+                f"{name} == {table.get(name)!r} with {what}, which has no columns: pass "
+                "the names of the arms as the second argument, or data with columns."
+            )
+        yield pull
+        return
+    if not isinstance(pull, str | PathLike) and not table and not hasattr(type(pull), "columns"):
+        yield pull  # neither data nor a function, as `FunctionSource` says
+        return
+    for name, words in (("arm", "whose values are the arms"), ("reward", "of rewards")):
+        if table.get(name) is None:
+            raise ParameterError(
+                f"data without {name}: name the column {words}, "
+                "as in oddarm.find(data, arm='host', reward='slow')."
+            )
+    from oddarm.sources.table.opening import open_table
+
+    with open_table(
+        pull, **table, rewards=options.get("rewards"), seed=options.get("seed", 0)
+    ) as source:
+        yield source
 
 
 def _check_arms(names: Iterable[Any], source: Source) -> None:
@@ -263,9 +329,14 @@ def _check_same(search: Search, now: Fingerprint | None) -> None:
 
 def _check_sizes(search: Search, source: Source) -> None:
     """Refuse finite arms of other sizes: they show other data even without a fingerprint."""
-    begun, now = search.rewards.pools, source.rewards.pools
+    begun, now = search.rewards.limits, source.rewards.limits
     if begun is None or now is None:
         return
+    if (search.rewards.rows is None) != (source.rewards.rows is None):
+        kind = "all" if search.rewards.rows is None else "sample"
+        raise StateError(
+            f"the search was begun with rows={kind!r}: open the data so, or begin a new search."
+        )
     size_of = dict(zip(source.arms, now, strict=True))
     for arm, size in zip(search.names, begun, strict=True):
         if size_of[arm] != size:

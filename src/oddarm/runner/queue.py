@@ -128,8 +128,8 @@ class PullQueue:
             line.popleft()
             self._settle(first)
             self._succeeded = True
-            # An item of a pool is the same one when it is tried again; a call is another draw.
-            finite = self.search.tally.pools is not None
+            # An item of a finite arm is the same when it is tried again; a call is another draw.
+            finite = self.search.rewards.limits is not None
             if first.failures and not finite and DRAWN_AGAIN not in self.search.supposes:
                 self.search.supposes.append(DRAWN_AGAIN)
 
@@ -228,8 +228,8 @@ class PullQueue:
         if len(rewards) == 0:
             raise RewardError(
                 f"a pull of arm {self.search.names[pull.arm]!r} gave no reward, must give "
-                f"{pull.count}: if the source is finite, declare its pools, and start each search "
-                "with a new one."
+                f"{pull.count}: if the source is finite, declare its pools or rows, and start each "
+                "search with a new one."
             )
         self._core.tell(pull.arm, rewards)
 

@@ -57,6 +57,15 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+@with_config(ConfigDict(extra="forbid"))
+class ClippedRewards(TypedDict):
+    """Rewards of which those beyond a range count as the nearer end."""
+
+    kind: Literal["clipped"]
+    minimum: Number
+    maximum: Number
+
+
 class CreateBody(_Body):
     """A study to create: its name, its arms, and the options of `oddarm.Search`."""
 
@@ -82,11 +91,14 @@ class CreateBody(_Body):
     delta: Annotated[float, Field(gt=0, lt=1)] = DEFAULTS["delta"]
     slack: Annotated[Number, Field(lt=1)] | None = DEFAULTS["slack"]
     strict: bool = DEFAULTS["strict"]
-    rewards: Literal["bernoulli"] | Annotated[list[Number], Field(min_length=2, max_length=2)] = (
-        Field(
-            DEFAULTS["rewards"],
-            description='"bernoulli" for 0/1 rewards, or their range [low, high].',
-        )
+    rewards: (
+        Literal["bernoulli"]
+        | Annotated[list[Number], Field(min_length=2, max_length=2)]
+        | ClippedRewards
+    ) = Field(
+        DEFAULTS["rewards"],
+        description='"bernoulli" for 0/1 rewards, their range [low, high], or the range that '
+        "rewards of any size are clipped to.",
     )
     bound: BoundKind = DEFAULTS["bound"]
     until: Until | None = DEFAULTS["until"]

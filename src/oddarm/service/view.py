@@ -46,7 +46,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
             a group: members as indices, status, the least and the most that its gap and the largest
             gap among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
-            rewards of a full scan of finite pools, and the most that GOLD needs for arms with the
+            rewards of a full scan of finite arms, and the most that GOLD needs for arms with the
             means so far; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
@@ -93,7 +93,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
                 "budget": search.max_pulls,
                 "price": result.cost if result.priced or search.max_cost is not None else None,
                 "max_cost": search.max_cost,
-                "full_scan": None if search.rewards.pools is None else sum(search.rewards.pools),
+                "full_scan": None if search.rewards.limits is None else sum(search.rewards.limits),
                 "gold": _gold(search, result),
             },
             "range": [_number(search.rewards.low), _number(search.rewards.high)],

@@ -60,6 +60,11 @@ class Source(ABC):
         return False
 
     @property
+    def supposes(self) -> Sequence[str]:
+        """What the stated δ supposes of these rewards beyond their model, in sentences."""
+        return ()
+
+    @property
     @abstractmethod
     def arms(self) -> Sequence[Hashable]:
         """The names of the arms."""
@@ -67,7 +72,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def rewards(self) -> Rewards:
-        """What a reward may be; its `pools` are the arms' sizes if the source is finite."""
+        """What a reward may be; its `pools` or `rows` are the arms' sizes if they are finite."""
 
     @abstractmethod
     def draw(self, arm: Any, count: int = 1) -> ArrayLike:
@@ -82,7 +87,7 @@ class Source(ABC):
 
         The default suits endless sources whose rewards have no order: there is nothing to do.
         """
-        if self.rewards.pools is not None:
+        if self.rewards.limits is not None:
             raise SourceError(
                 f"a search cannot be resumed on {type(self).__name__}, which cannot go to reward "
                 f"{drawn} of arm {arm!r}: give it a method seek(arm, drawn)."
@@ -127,7 +132,7 @@ class ListedSource(Source):
 
     @property
     def rewards(self) -> Rewards:
-        """What a reward may be; its `pools` are the arms' sizes if the source is finite."""
+        """What a reward may be; its `pools` or `rows` are the arms' sizes if they are finite."""
         return self._rewards
 
     def position(self, arm: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace as changed
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from oddarm._checks import whole_number
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.errors import ParameterError, RewardError
-from oddarm.rewards import Bernoulli, Rewards, as_rewards
+from oddarm.rewards import Bernoulli, Rewards, RowsKind, as_rewards
 from oddarm.sources.base import ListedSource
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 from oddarm.sources.simulated import streams, uniforms
@@ -24,16 +23,17 @@ __all__ = ["RecordedSource"]
 class RecordedSource(ListedSource):
     """Recorded rewards of each arm, in a random order per arm, or as recorded.
 
-    Without replacement, an arm is a finite pool and each reward is drawn once. With replacement,
-    it is endless and its mean is the mean of the recorded rewards.
+    Without replacement, each reward is drawn once, and an arm is a finite pool, or a sample if
+    `rows` says so. With replacement, it is endless and its mean is that of the recorded rewards.
 
     Args:
         recorded: For each arm, its rewards.
         replace: Whether to draw with replacement.
-        rewards: What a reward may be, as for `Search`; the sizes of the pools are added if they
-            are finite.
+        rewards: What a reward may be, as for `Search`; the sizes of finite arms are added.
         seed: Seed of the random orders; a whole number ≥ 0.
         shuffle: Whether to put the rewards in a random order; False if they are in one already.
+        rows: "all" if the recorded rewards are all that there is, so that they are what the answer
+            is about; "sample" if they are a sample of what the arms do, as for `open_table`.
 
     Example:
         >>> log = RecordedSource({"a": [0, 1, 1], "b": [0, 0, 1], "c": [1, 0, 0]})
@@ -52,6 +52,7 @@ class RecordedSource(ListedSource):
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         seed: int = 0,
         shuffle: bool = True,
+        rows: RowsKind = "all",
     ) -> None:
         model = as_rewards(rewards)
         pools: dict[Any, _Rewards] = {}
@@ -60,11 +61,15 @@ class RecordedSource(ListedSource):
                 pools[arm] = _Rewards(model.check(values).copy())
             except RewardError as error:
                 raise RewardError(f"arm {arm!r}: {error}") from None
-        self._set_up(pools, replace, model, seed, shuffle)
+        self._set_up(pools, replace, model, seed, shuffle, rows)
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[Any, tuple[int, int]], replace: bool = False, seed: int = 0
+        cls,
+        counts: Mapping[Any, tuple[int, int]],
+        replace: bool = False,
+        seed: int = 0,
+        rows: RowsKind = "all",
     ) -> Self:
         """Return a source of 0/1 rewards from their number and their sum.
 
@@ -72,6 +77,7 @@ class RecordedSource(ListedSource):
             counts: For each arm, how many rewards were recorded and how many of them were 1.
             replace: Whether to draw with replacement.
             seed: Seed of the random orders.
+            rows: As for the class.
 
         Example:
             >>> clicks = RecordedSource.from_counts({"ad-1": (20_000, 35), "ad-2": (9_000, 410)})
@@ -86,7 +92,7 @@ class RecordedSource(ListedSource):
                 )
             pools[arm] = _Counted(int(size), int(ones))
         source = cls.__new__(cls)
-        source._set_up(pools, replace, Bernoulli(), seed, shuffle=True)
+        source._set_up(pools, replace, Bernoulli(), seed, shuffle=True, rows=rows)
         return source
 
     def _set_up(
@@ -96,6 +102,7 @@ class RecordedSource(ListedSource):
         model: Rewards,
         seed: int,
         shuffle: bool,
+        rows: RowsKind,
     ) -> None:
         for arm, pool in pools.items():
             if pool.size == 0:
@@ -105,7 +112,7 @@ class RecordedSource(ListedSource):
         self._shuffle = shuffle
         self._pools = list(pools.values())
         sizes = None if replace else tuple(pool.size for pool in self._pools)
-        super().__init__(list(pools), changed(model, pools=sizes))
+        super().__init__(list(pools), model.of_sizes(sizes, rows))
         self._ordered: dict[int, NDArray[Any]] = {}
         self._starts, self._increments = streams(seed, len(pools))
         self._drawn = [0] * len(pools)

@@ -84,9 +84,9 @@ class SimulatedArms(ListedSource):
         if shape not in (None, "bernoulli"):
             raise ParameterError(f"shape == {shape!r}, must be 'bernoulli' or None.")
         self.zero_one = shape == "bernoulli" or isinstance(self.rewards, Bernoulli)
-        if self.rewards.pools is not None:
+        if self.rewards.limits is not None:
             raise ParameterError(
-                "finite pools with simulated arms, which are endless: drop pools from the rewards."
+                "finite arms with simulated rewards, which are endless: drop pools and rows."
             )
         low, high = (0.0, 1.0) if self.zero_one else (self.rewards.low, self.rewards.high)
         if self.rewards.low > low or self.rewards.high < high:

@@ -108,7 +108,7 @@ class StudyTransaction:
         values = self._numbers(rewards)
         if not values:
             return False
-        self._check_pool(index, len(values))
+        self._check_limit(index, len(values))
         self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
         self._data.append((index, values, key))
         return True
@@ -229,17 +229,17 @@ class StudyTransaction:
         values: list[float] = model.check(rewards).tolist()
         return values
 
-    def _check_pool(self, arm: int, count: int) -> None:
-        """Raise RewardError if the pool has fewer items left that were not asked for."""
-        ledger, pools = self._core.ledger, self._core.tally.pools
-        if pools is None:
+    def _check_limit(self, arm: int, count: int) -> None:
+        """Raise RewardError if the arm has fewer items left that were not asked for."""
+        ledger, tally = self._core.ledger, self._core.tally
+        if tally.limits is None:
             return
         gathered = sum(len(values) for other, values, _ in self._data if other == arm)
-        left = ledger.pool_room(arm) - gathered
+        left = ledger.room_of(arm) - gathered
         if count > left:
             out = ledger.in_flight_of(arm)
             asked = f" and {out} handed out" if out else ""
             raise RewardError(
                 f"{count} more rewards for arm {self._live.search.names[arm]!r} with {left} of "
-                f"its pool of {int(pools[arm])} left{asked}: each item may be told once."
+                f"its {tally.size_of(arm)} left{asked}: each item may be told once."
             )

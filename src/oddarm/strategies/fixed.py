@@ -37,8 +37,8 @@ class Fixed(Strategy):
     many would do.
 
     Args:
-        pulls: How often each arm is pulled. Default: the budget divided by the arms; without a
-            budget, all rewards of finite arms.
+        pulls: How often each arm is pulled, as far as it has rewards. Default: the budget divided
+            by the arms; without a budget, all rewards of finite arms.
 
     Example:
         >>> import oddarm
@@ -68,7 +68,7 @@ class Fixed(Strategy):
 
     def _wanted(self, context: RunContext) -> Wholes:
         """Return how often each arm is to be pulled."""
-        n, pools, budget = context.n, context.rewards.pools, context.max_pulls
+        n, limits, budget = context.n, context.rewards.limits, context.max_pulls
         goal = np.full(n, MOST if self.pulls is None else self.pulls, dtype=np.int64)
         if self.pulls is None and budget is not None:
             goal[:] = budget // n
@@ -78,12 +78,12 @@ class Fixed(Strategy):
                     f"a budget of {budget} for {n} arms with strategy 'fixed', which pulls every "
                     f"arm: pass max_pulls={n} or more."
                 )
-        elif self.pulls is None and pools is None:
+        elif self.pulls is None and limits is None:
             raise ParameterError(
                 "strategy 'fixed' without a number of pulls: pass max_pulls, which it divides "
                 "by the arms, or strategies.Fixed(pulls=…)."
             )
-        return goal if pools is None else np.minimum(goal, np.array(pools, dtype=np.int64))
+        return goal if limits is None else np.minimum(goal, np.array(limits, dtype=np.int64))
 
 
 class FixedRun(Run):
@@ -165,21 +165,19 @@ class FixedRun(Run):
         if self.verdict == "running" and (self.tally.counts >= self.wanted).all():
             self.look()
 
-    def look(self, undecided: Verdict = "budget") -> None:
-        """Decide by all rewards told, once and for all.
-
-        Args:
-            undecided: The verdict if the intervals leave the answer open.
-        """
+    def look(self) -> None:
+        """Decide by all rewards told, once and for all."""
         self.judge.look(self._bound)
+        limits = self.tally.limits
+        used_up = limits is not None and bool((self.tally.counts >= limits).all())
+        undecided: Verdict = "rows" if used_up else "budget"
         self.verdict = undecided if self.judge.verdict == "running" else self.judge.verdict
 
     def short_arms(self) -> Indices:
         """Return the arms of which more rewards would most likely decide what is open."""
         if self.verdict not in UNDECIDED:
             return np.empty(0, dtype=np.intp)
-        self.judge.begin_round()
-        return np.flatnonzero(self.judge.round.quota)
+        return np.array(self.judge.wanting(), dtype=np.intp)
 
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the intervals of the look; before it, what the rewards allow at all."""

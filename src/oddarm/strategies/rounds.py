@@ -20,8 +20,8 @@ __all__ = ["RoundRun"]
 class RoundRun(Run):
     """Pull every arm once, then round after round what `next_round` says, until `decide` stops.
 
-    An arm whose finite pool is exhausted is known exactly and not asked for again; when all are,
-    the rule is applied to the exact means.
+    An arm that has no rewards left is not asked for again. When all finite pools are exhausted, the
+    rule is applied to the exact means.
 
     Attributes:
         queue: What is left to be asked of the current round.
@@ -98,8 +98,8 @@ class RoundRun(Run):
                 self.queue = [i for i in range(n) if not self.exhausted(i)]
         if not self.queue and again:  # all pulls are in flight, or were lost
             left = self.tally.counts == 0
-            if self.tally.pools is not None:
-                left |= self.tally.counts < self.tally.pools
+            if self.tally.limits is not None:
+                left |= self.tally.counts < self.tally.limits
             self.queue = np.flatnonzero(left).tolist()
             if not self.queue:
                 self._finish_if_exhausted()
@@ -110,9 +110,9 @@ class RoundRun(Run):
             self.finish(self.estimate())
 
     def exhausted(self, arm: int) -> bool:
-        """Whether a finite pool has no reward left that was not asked for."""
-        pools = self.tally.pools
-        return pools is not None and bool(self.asked[arm] >= pools[arm])
+        """Whether an arm has no reward left that was not asked for."""
+        limits = self.tally.limits
+        return limits is not None and bool(self.asked[arm] >= limits[arm])
 
     def update(self, arm: int) -> None:
         """Update the interval of `arm` and decide."""

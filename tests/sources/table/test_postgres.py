@@ -34,7 +34,7 @@ def test_same_as_other_kinds(server):
     with oddarm.open_table(server, arm="host", reward="id", table="events") as source:
         assert source.arms == ARMS
         assert source.rewards == Bounded(
-            minimum=0, maximum=1999, pools=tuple(len(truth[arm]) for arm in ARMS)
+            minimum=0, maximum=1999, rows=tuple(len(truth[arm]) for arm in ARMS)
         )
         assert (source.rows, source.skipped) == (2000, 0)
         found = drawn(source)
@@ -119,11 +119,39 @@ def test_search(server):
         assert search.pulls < source.rows
 
 
+def test_arms_by_expression_and_min_rows(server):
+    """An arm may be an expression; arms with few rows are left out, with their rows."""
+    data = rows()
+    sizes = {arm: data["host"].count(arm) for arm in ARMS}
+    fewest = min(sizes, key=sizes.get)
+    options = {"table": "events", "min_rows": sizes[fewest] + 1}
+    with oddarm.open_table(server, "upper(host) -- loud", "id", **options) as source:
+        assert source.arms == [arm.upper() for arm in ARMS if arm != fewest]
+        assert source.left_out == [fewest.upper()]
+        truth = expected(data, data["id"])
+        found = {arm.lower(): sorted(values) for arm, values in drawn(source).items()}
+        assert found == {arm: truth[arm] for arm in ARMS if arm != fewest}
+
+
+def test_clipped_rewards(server):
+    """Infinite rewards are usable if they are clipped; nan is not."""
+    clipped = oddarm.rewards.Clipped(0, 9)
+    infinite = "CASE WHEN id % 2 = 0 THEN 'inf'::float8 ELSE -3 END"
+    with oddarm.open_table(server, "host", infinite, table="events", rewards=clipped) as source:
+        assert set(source.draw("d", 100).tolist()) == {0, 9}
+    with pytest.raises(SourceError, match="must be a finite number"):
+        oddarm.open_table(server, "host", "'nan'::float8", table="events", rewards=clipped)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"table": None}, "with neither table nor query: pass one of them"),
         ({"table": "event"}, 'relation "event" does not exist.*: check the names'),
+        ({"arm": "lower(hosts)"}, r"arm == 'lower\(hosts\)' is neither .*does not exist"),
+        ({"arm": "host, id"}, "it has several values; name each as a column of its own"),
+        ({"arm": "host); DROP TABLE events; --"}, "nor an SQL expression .*syntax error"),
+        ({"min_rows": 5_000}, "0 of 4 arms of table 'events' .* have 5,000 rows or more"),
         ({"arm": "hosts"}, "has no column 'hosts': name the arm by one of 'id', 'host', 'score'"),
         (
             {"reward": "scores"},

@@ -57,7 +57,7 @@ def places(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb", "pyarrow"])
 @pytest.mark.slow
 def test_no_other_file_is_reached(tmp_path, places, kind):
-    """Neither a condition nor a reward reads or writes another file, or changes a setting."""
+    """No condition, reward or arm reads or writes another file, or changes a setting."""
     rows_of_the_caller = pa.table({"x": [1]})
     data = KINDS[kind](tmp_path, rows(40))
     before = sorted(tmp_path.iterdir())
@@ -68,18 +68,22 @@ def test_no_other_file_is_reached(tmp_path, places, kind):
         if kind == "parquet":  # a reward takes the same way
             with pytest.raises(SourceError, match=r"SQL|cannot be read"):
                 oddarm.open_table(data, "host", sql)
+            with pytest.raises(SourceError, match=r"SQL|cannot be read"):
+                oddarm.open_table(data, sql, "slow")
     assert sorted(tmp_path.iterdir()) == before
     assert rows_of_the_caller.num_rows == 1
 
 
 @pytest.mark.parametrize("sql", ESCAPES)
 def test_expressions_are_closed_in_themselves(sql):
-    """A condition or reward is one expression: it cannot close a parenthesis opened outside it."""
+    """A condition, reward or arm is one expression, which closes what it opens and no more."""
     table = pa.table(rows())
     with pytest.raises(SourceError, match=r"not an SQL condition|cannot be read"):
         oddarm.open_table(table, "host", "slow", where=sql)
     with pytest.raises(SourceError, match=r"nor an SQL expression|must be numbers"):
         oddarm.open_table(table, "host", sql)
+    with pytest.raises(SourceError, match=r"nor an SQL expression|cannot be read"):
+        oddarm.open_table(table, sql, "slow")
 
 
 @pytest.mark.parametrize("reward", ["*", "COLUMNS(*)", "slow, score", "?", "$1"])

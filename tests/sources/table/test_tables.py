@@ -11,7 +11,7 @@ from scipy import stats
 
 import oddarm
 from oddarm.errors import MissingExtraError, OddarmError, SourceError
-from oddarm.rewards import Bernoulli, Bounded, SubGaussian
+from oddarm.rewards import Bernoulli, Bounded, Clipped, SubGaussian
 from oddarm.sources.table.duckdb import LOADER, Connection
 from oddarm.testing import check_source
 from reproduction.shared import shared_set
@@ -31,7 +31,7 @@ def test_kinds_agree(tmp_path, kind):
         truth = expected(data, data["id"])
         assert source.arms == ARMS
         assert source.rewards == Bounded(
-            minimum=0, maximum=1999, pools=tuple(len(truth[arm]) for arm in ARMS)
+            minimum=0, maximum=1999, rows=tuple(len(truth[arm]) for arm in ARMS)
         )
         assert (source.rows, source.skipped) == (2000, 0)
         found = drawn(source)
@@ -53,6 +53,19 @@ def test_conditions_and_expressions(tmp_path, kind):
         assert {arm: sum(values) for arm, values in drawn(source).items()} == {
             arm: sum(values) for arm, values in truth.items()
         }
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "duckdb", "pyarrow"])
+def test_arms_by_expression(tmp_path, kind):
+    """An arm may be an SQL expression of columns, alone or beside a column."""
+    data = {"host": [" A", "a", "B ", "b", "c", "C"] * 2, "slow": [0, 1] * 6, "day": [1, 2] * 6}
+    opened = KINDS[kind](tmp_path, data)
+    with oddarm.open_table(opened, "lower(trim(host)) -- as one", "slow") as source:
+        assert source.arms == ["a", "b", "c"]
+        assert source.rewards.rows == (4, 4, 4)
+    with oddarm.open_table(opened, ["upper(trim(host))", "day"], "slow") as source:
+        assert source.arms[0][0] == "A"
+        assert len(source.arms) == 6
 
 
 def test_the_seed_decides_the_order():
@@ -120,7 +133,7 @@ def test_many_row_groups_keep_their_arms(tmp_path):
         for arm in source.arms:
             values = source.draw(arm, 600_000)
             assert (values == arm).all()
-            assert len(values) == source.rewards.pools[source.arms.index(arm)]
+            assert len(values) == source.rewards.rows[source.arms.index(arm)]
 
 
 def test_with_replacement():
@@ -161,7 +174,7 @@ def test_several_columns():
     table = pa.table({"x": ["a", "a,b", "a"] * 2, "y": ["b,c", "c", "d"] * 2, "r": [0, 1] * 3})
     source = oddarm.open_table(table, ["x", "y"], "r")
     assert source.arms == [("a", "b,c"), ("a", "d"), ("a,b", "c")]
-    assert source.rewards.pools == (2, 2, 2)
+    assert source.rewards.rows == (2, 2, 2)
 
 
 def test_names_of_arms(tmp_path):
@@ -169,10 +182,10 @@ def test_names_of_arms(tmp_path):
     days = pa.table({"day": np.array(["2024-01-0" + d for d in "321"] * 2, "M8[D]"), "r": [1] * 6})
     assert oddarm.open_table(days, "day", "r").arms == ["2024-01-01", "2024-01-02", "2024-01-03"]
     numbers = pa.table({"arm": [10, 9, 8], "r": [True, False, True]})
-    assert oddarm.open_table(numbers, "arm", "r").arms == [8, 9, 10]
+    assert oddarm.open_table(numbers, "arm", "r", rows="all").arms == [8, 9, 10]
     path = tmp_path / "zip.csv"
     path.write_text("zip,r\n02139,1\n2139,0\n10001,1\n")
-    assert oddarm.open_table(path, "zip", "r").arms == ["02139", "10001", "2139"]
+    assert oddarm.open_table(path, "zip", "r", rows="all").arms == ["02139", "10001", "2139"]
 
 
 def test_numbers_late_in_a_file(tmp_path):
@@ -204,17 +217,83 @@ def test_rewards_are_inferred():
     assert oddarm.open_table(table, "host", "score", rewards=normal, replace=True).rewards == normal
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pyarrow"])
+def test_rewards_are_clipped(tmp_path, kind):
+    """Clipped rewards of a table are drawn within the range, infinite ones too; nan is refused."""
+    data = {"arm": list("abcd") * 3, "ms": [3.0, -2.0, 700.0, float("inf")] * 3}
+    opened = KINDS[kind](tmp_path, data)
+    with oddarm.open_table(opened, "arm", "ms", rewards=Clipped(0, 500)) as source:
+        assert [source.draw(arm, 3).tolist() for arm in "abcd"] == [
+            [3] * 3, [0] * 3, [500] * 3, [500] * 3,
+        ]  # fmt: skip
+        assert (source.note, source.rewards.kind) == ("", "clipped")
+    data["ms"][4] = float("nan")
+    with pytest.raises(SourceError, match="row 5"):
+        oddarm.open_table(pa.table(data), "arm", "ms", rewards=Clipped(0, 500))
+
+
+FEW = {"arm": [*"aaabbbcccdd", "e", "f"], "reward": [0, 1, 0.5] * 3 + [1, 0.25, 1, 1]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "pyarrow"])
+def test_arms_with_few_rows_are_left_out(tmp_path, kind):
+    """Arms with fewer than `min_rows` rows are left out, counted and named in the answer."""
+    opened = KINDS[kind](tmp_path, FEW)
+    with oddarm.open_table(opened, "arm", "reward", min_rows=3) as source:
+        assert (source.arms, source.rewards.rows) == (["a", "b", "c"], (3, 3, 3))
+        assert (source.left_out, source.rows) == (["d", "e", "f"], 9)
+        assert [sorted(source.draw(arm, 9).tolist()) for arm in "abc"] == [[0, 0.5, 1]] * 3
+        assert source.fingerprint()["min_rows"] == 3
+        said = " ".join(source.supposes)
+        assert "3 arms were left out, with fewer than 3 rows: d, e and f." in said
+        assert "supposed to stay between 0 and 1" in said
+    with oddarm.open_table(opened, "arm", "reward", min_rows=3) as source:
+        result = oddarm.find(source, max_outliers=1)
+        assert (result.verdict, result.pulls) == ("rows", 9)
+        assert "3 arms were left out, with fewer than 3 rows: d, e and f." in result.summary
+
+
+def test_a_sample_or_all_that_there_is():
+    """The rows are a sample unless they are said to be all; with replacement they have no end."""
+    table = pa.table(rows())
+    sizes = oddarm.open_table(table, "host", "slow").rewards.rows
+    assert sum(sizes) == 2000
+    assert oddarm.open_table(table, "host", "slow", rows="all").rewards == Bernoulli(pools=sizes)
+    assert oddarm.open_table(table, "host", "slow", replace=True).rewards == Bernoulli()
+    normal = SubGaussian(scale=3)
+    sampled = oddarm.open_table(table, "host", "score", rewards=normal).rewards
+    assert sampled == SubGaussian(scale=3, rows=sizes)
+    assert oddarm.open_table(table, "host", "score", rows="all").supposes == []
+
+
+def test_most_arms_have_one_row():
+    """A sample in which most arms have one row gets a warning; all that there is does not."""
+    table = pa.table({"id": [*range(9), 0, 1], "slow": [1, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0]})
+    with pytest.warns(UserWarning, match="7 of 9 arms of the data frame have one row"):
+        oddarm.open_table(table, "id", "slow")
+    assert oddarm.open_table(table, "id", "slow", rows="all").warning == ""
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"rewards": (0, 5)}, r"go from 0 to 10, must be in \[0, 5\] as declared"),
         ({"rewards": "bernoulli"}, "must be 0 or 1 for Bernoulli rewards: leave rewards out"),
-        ({"rewards": SubGaussian(scale=1)}, "sub-Gaussian rewards of a table.*replace=True"),
+        (
+            {"rewards": SubGaussian(scale=1), "rows": "all"},
+            "sub-Gaussian rewards of a table.*rows='sample'",
+        ),
+        ({"rows": "some"}, "rows == 'some', must be 'sample' or 'all'"),
+        ({"min_rows": 0}, "min_rows == 0, must be"),
+        ({"min_rows": 500}, "2 of 4 arms of the data frame have 500 rows or more, must be 3"),
         ({"bad_rows": "hide"}, "bad_rows == 'hide', must be 'error' or 'skip'"),
         ({"seed": -1}, "seed == -1, must be"),
         ({"arm": []}, "arm names no column"),
         ({"arm": ""}, "arm == '', must name columns"),
         ({"arm": ["host", "host"]}, "must name columns, each once"),
+        ({"arm": "lower(hosts)"}, r"arm == 'lower\(hosts\)' is neither a column .* nor an SQL"),
+        ({"arm": "host, id"}, "it has several values; name each as a column of its own"),
+        ({"arm": "*"}, "it makes 4 columns"),
         ({"arm": "hosts"}, "the data frame has no column 'hosts': .* 'id', 'host', 'score'"),
         (
             {"reward": "scores"},
@@ -265,7 +344,7 @@ def test_bad_rows(tmp_path, kind, place, value, words):
         oddarm.open_table(opened, "arm", "reward")
     assert "bad_rows='skip'" in str(caught.value)
     source = oddarm.open_table(opened, "arm", "reward", bad_rows="skip")
-    assert (source.skipped, source.rows, source.rewards.pools) == (1, 8, (3, 2, 3))
+    assert (source.skipped, source.rows, source.rewards.rows) == (1, 8, (3, 2, 3))
 
 
 @pytest.mark.parametrize(
@@ -280,11 +359,11 @@ def test_bad_rows(tmp_path, kind, place, value, words):
 def test_bad_lines_of_csv(tmp_path, line, words):
     """A line of a CSV file that is not a row is a bad row too; texts of numbers are numbers."""
     path = tmp_path / "t.csv"
-    path.write_text(f"arm,reward\na,0\nb,1\n{line}\nc,true\nc,0\n")
+    path.write_text(f"arm,reward\na,0\nb,1\n{line}\nc,true\nc,0\na,1\n")
     with pytest.raises(SourceError, match=words):
         oddarm.open_table(path, "arm", "reward")
     source = oddarm.open_table(path, "arm", "reward", bad_rows="skip")
-    assert (source.skipped, source.rows) == (1, 4)
+    assert (source.skipped, source.rows) == (1, 5)
 
 
 def test_bad_lines_of_json(tmp_path):
@@ -370,7 +449,7 @@ def test_search_over_a_table(strategy):
     rates = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4, "odd": 0.99}
     slow = np.random.default_rng(4).random((5, 400)) < np.array(list(rates.values()))[:, None]
     table = pa.table({"host": np.repeat(list(rates), 400), "slow": slow.ravel()})
-    source = oddarm.open_table(table, "host", "slow")
+    source = oddarm.open_table(table, "host", "slow", rows="all")
     search = oddarm.Search(source.arms, strategy, max_outliers=1, rewards=source.rewards)
     while not search.done:
         for arm in search.ask():
@@ -384,7 +463,7 @@ def test_shared_sets(shared_data):
     for name in ("mpls_stops_citation", "jester5k_rating", "crowd_dog_worker_correct"):
         (problem,) = shared_set(name, shared_data)
         source = oddarm.open_table(shared_data / f"{name}.parquet", "arm", "reward")
-        sizes = dict(zip(map(str, source.arms), source.rewards.pools, strict=True))
+        sizes = dict(zip(map(str, source.arms), source.rewards.rows, strict=True))
         assert sizes == dict(zip(problem.arms, problem.sizes, strict=True))
         sums = {str(arm): source.draw(arm, sizes[str(arm)]).sum() for arm in source.arms}
         assert sums == pytest.approx(

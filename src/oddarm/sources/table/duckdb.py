@@ -25,7 +25,15 @@ import numpy as np
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError, SourceError
 from oddarm.sources.table.files import not_utf8
-from oddarm.sources.table.rows import Pick, ShuffledRows, identifier, refuse_query, sentence
+from oddarm.sources.table.rows import (
+    SEVERAL,
+    Pick,
+    ShuffledRows,
+    as_sql,
+    identifier,
+    refuse_query,
+    sentence,
+)
 
 __all__ = ["LOADER", "DuckRows", "open_database", "open_file", "open_frame"]
 
@@ -130,11 +138,17 @@ class DuckRows(ShuffledRows):
     def _select(self, data: str) -> None:
         """Make `picked`: the number of each row, the columns of the arm, and the reward."""
         columns = [row[0] for row in self._sql(f"DESCRIBE FROM {data}")]
-        self._check_columns(columns)
+        for arm in self.pick.arm:
+            try:
+                kind = self._type_of(arm, data, columns)
+            except self._connection.error as error:
+                self._refuse_arm(arm, columns, error)
+            if kind.startswith(("STRUCT(", "TUPLE(")) and arm not in columns:
+                self._refuse_arm(arm, columns, SEVERAL)
         reward, number = self._reward(data, columns)
         self._sql(
             f"CREATE TEMP {self.stored} picked AS "
-            f"SELECT oddarm_row AS number, {self.pick.named_arms}, "
+            f"SELECT oddarm_row AS number, {self.pick.named_arms(columns)}, "
             f"{reward if self._text else 'NULL'} AS raw, {number} AS reward "
             f"FROM (SELECT row_number() OVER () AS oddarm_row, * FROM {data}) "
             f"WHERE {self.pick.condition}"
@@ -151,15 +165,11 @@ class DuckRows(ShuffledRows):
                 connection.fetch(f"EXPLAIN FROM {data} WHERE {self.pick.condition}")
             except connection.error as error:
                 self._refuse_where(columns, error)
-        reward = self.pick.expression(columns)
+        reward = as_sql(self.pick.reward, columns)
         try:
-            if self.pick.reward not in columns:
-                connection.check_expression(self.pick.reward)
-            [(_, kind, *_), *more] = connection.fetch(f"DESCRIBE SELECT {reward} FROM {data}")
+            kind = self._type_of(self.pick.reward, data, columns)
         except connection.error as error:
             self._refuse_reward(columns, error)
-        if more:
-            self._refuse_reward(columns, f"it makes {1 + len(more)} columns")
         self._text = bool(_TEXT.fullmatch(kind))
         if self._text:
             truth = f"try_cast({reward} AS BOOLEAN)::INT"
@@ -168,10 +178,21 @@ class DuckRows(ShuffledRows):
             self._refuse_type(kind, "turn it into a number in SQL, as in reward=\"day > '2024'\"")
         return reward, f"CAST({reward} AS DOUBLE)"
 
+    def _type_of(self, text: str, data: str, columns: Sequence[str]) -> str:
+        """Return the type of a column or of one complete expression; else an error of DuckDB."""
+        connection = self._connection
+        if text not in columns:
+            connection.check_expression(text)
+        described = connection.fetch(f"DESCRIBE SELECT {as_sql(text, columns)} FROM {data}")
+        if len(described) > 1:
+            raise connection.error(f"it makes {len(described)} columns")
+        return str(described[0][1])
+
     def _refuse_bad_rows(self) -> None:
         """Count bad rows; name the first unless they are to be skipped."""
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        self._is_usable = f"({present} AND reward IS NOT NULL AND isfinite(reward))"
+        number = "NOT isnan(reward)" if self.pick.clip else "isfinite(reward)"
+        self._is_usable = f"({present} AND reward IS NOT NULL AND {number})"
         [(rows, bad)] = self._sql(
             f"SELECT count(*), count(*) FILTER (WHERE NOT {self._is_usable}) FROM temp.picked"
         )
@@ -206,6 +227,7 @@ class DuckRows(ShuffledRows):
         self._keep_groups(
             self._sql(f"SELECT {keys}, size, low, high, zero_one FROM temp.arms ORDER BY id")
         )
+        self._sql(f"DELETE FROM temp.arms WHERE size < {self.pick.min_rows}")
         self._starts = [0, *accumulate(self.sizes)]
 
     def _shuffle(self) -> None:

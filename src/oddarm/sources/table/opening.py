@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from oddarm._checks import whole_number
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Rewards
+from oddarm.rewards import Clipped, Rewards, RowsKind
 from oddarm.sources.table.duckdb import DuckRows, open_database, open_file, open_frame
 from oddarm.sources.table.files import DATABASES, check_file, reader_of
 from oddarm.sources.table.frames import as_arrow
@@ -18,7 +19,7 @@ from oddarm.sources.table.postgres import PostgresRows, open_postgres
 from oddarm.sources.table.rows import Pick
 from oddarm.sources.table.source import TableSource
 
-__all__ = ["open_rows", "open_table", "picked"]
+__all__ = ["clip_of", "open_rows", "open_table", "picked"]
 
 D = TypeVar("D", bound=DuckRows)
 P = TypeVar("P", bound=PostgresRows)
@@ -33,6 +34,8 @@ def open_table(
     table: str | None = None,
     query: str | None = None,
     rewards: str | Sequence[float] | Rewards | None = None,
+    rows: RowsKind = "sample",
+    min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
     replace: bool = False,
@@ -43,13 +46,17 @@ def open_table(
     Args:
         data: A path to a CSV, TSV, Parquet, JSON lines or DuckDB file (text may be .gz); a frame of
             pandas, polars or pyarrow; or a postgresql:// URL.
-        arm: The column that names the arm, or several columns; then names are tuples.
+        arm: The column that names the arm, or an SQL expression such as "lower(trim(host))"; or
+            several of them, then names are tuples.
         reward: The column of the reward, or an SQL expression such as "delay > 15".
         where: An SQL condition on the rows.
         table: The table of a DuckDB file or PostgreSQL database, in a schema as schema.table.
         query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
+        rows: "sample" if the rows of an arm are a sample of what it does, so that the answer is
+            about the arms; "all" if they are all that there is, so that it is about these rows.
+        min_rows: The fewest rows of an arm; arms with fewer are left out and counted.
         bad_rows: "error" for an error that names the first row whose arm or reward is missing or
             whose reward is not a finite number; "skip" to leave such rows out and count them.
         encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
@@ -60,16 +67,22 @@ def open_table(
         >>> import pyarrow as pa
         >>> hosts = pa.table({"host": list("abc") * 4, "slow": [0, 0, 1] * 4})
         >>> with open_table(hosts, arm="host", reward="slow") as source:
-        ...     source.arms, source.rewards.pools, source.draw("c", 3)
+        ...     source.arms, source.rewards.rows, source.draw("c", 3)
         (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
     """
-    pick = picked(arm, reward, where=where, table=table, query=query, bad_rows=bad_rows, seed=seed)
-    rows = open_rows(data, pick, encoding, (DuckRows, PostgresRows))
+    pick = picked(
+        arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=min_rows,
+        bad_rows=bad_rows, seed=seed,
+    )  # fmt: skip
+    shuffled = open_rows(data, pick, encoding, (DuckRows, PostgresRows))
     try:
-        return TableSource(rows, rewards, replace=replace, seed=pick.seed)
+        source = TableSource(shuffled, rewards, replace=replace, seed=pick.seed, kind=rows)
     except BaseException:
-        rows.close()
+        shuffled.close()
         raise
+    if source.warning:
+        warnings.warn(source.warning, stacklevel=2)
+    return source
 
 
 def picked(
@@ -79,6 +92,8 @@ def picked(
     where: str | None,
     table: str | None,
     query: str | None,
+    rewards: Any,
+    min_rows: int | None,
     bad_rows: str,
     seed: int = 0,
 ) -> Pick:
@@ -91,7 +106,22 @@ def picked(
     if "" in columns or len(set(columns)) < len(columns):
         raise ParameterError(f"arm == {arm!r}, must name columns, each once: drop the others.")
     seed = whole_number("seed", seed, least=0)
-    return Pick(columns, reward, where, bad_rows == "skip", seed, table, query)
+    return Pick(
+        arm=columns,
+        reward=reward,
+        where=where,
+        skip=bad_rows == "skip",
+        seed=seed,
+        table=table,
+        query=query,
+        clip=clip_of(rewards),
+        min_rows=1 if min_rows is None else whole_number("min_rows", min_rows, least=1),
+    )
+
+
+def clip_of(rewards: Any) -> tuple[float, float] | None:
+    """Return the range that rewards are clipped to; None if they are not."""
+    return (rewards.low, rewards.high) if isinstance(rewards, Clipped) else None
 
 
 def open_rows(

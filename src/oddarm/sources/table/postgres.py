@@ -17,7 +17,15 @@ import numpy as np
 from oddarm._postgres_url import PostgresURL
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError, ParameterError, SourceError
-from oddarm.sources.table.rows import Pick, ShuffledRows, identifier, refuse_query, sentence
+from oddarm.sources.table.rows import (
+    SEVERAL,
+    Pick,
+    ShuffledRows,
+    as_sql,
+    identifier,
+    refuse_query,
+    sentence,
+)
 
 __all__ = ["PostgresRows", "open_postgres"]
 
@@ -97,17 +105,20 @@ class PostgresRows(ShuffledRows):
 
     def _picked(self) -> tuple[str, str]:
         """Return as SQL the picked rows, and the condition for a usable row."""
-        reward, number = self._reward()
+        columns = self._columns()
+        reward, number = self._reward(columns)
+        arms = self.pick.named_arms(columns)
         picked = (
-            f"(SELECT {self.pick.named_arms}, {reward} AS raw, {number} AS reward, data AS whole "
+            f"(SELECT {arms}, {reward} AS raw, {number} AS reward, data AS whole "
             f"FROM {self._data} WHERE {self.pick.condition}) AS picked"
         )
         present = " AND ".join(f"{key} IS NOT NULL" for key in self.pick.keys)
-        is_usable = f"({present} AND reward IS NOT NULL AND abs(reward) < 'Infinity')"
+        number = "reward <> 'NaN'" if self.pick.clip else "abs(reward) < 'Infinity'"
+        is_usable = f"({present} AND reward IS NOT NULL AND {number})"
         return picked, is_usable
 
-    def _reward(self) -> tuple[str, str]:
-        """Return the reward as SQL: as it is and as a number."""
+    def _columns(self) -> list[str]:
+        """Return the columns of the data, having checked those of the arm."""
         error = self._psycopg.Error
         if self.pick.query is not None:
             try:
@@ -116,22 +127,41 @@ class PostgresRows(ShuffledRows):
                 refuse_query(self.pick.query, reason)
         described = self._sql(f"SELECT * FROM {self._data} LIMIT 0").description
         columns = [column.name for column in described]
-        self._check_columns(columns)
+        for arm in self.pick.arm:
+            try:
+                cursor = self._describe(arm, columns)
+            except error as reason:
+                self._refuse_arm(arm, columns, reason)
+            if self._type_of(cursor) == "record":
+                self._refuse_arm(arm, columns, SEVERAL)
+        return columns
+
+    def _describe(self, text: str, columns: list[str]) -> Any:
+        """Return a cursor on a column or on one complete expression; else an error of psycopg."""
+        if text not in columns:
+            self._check_expression(text)
+        return self._execute(f"SELECT {as_sql(text, columns)} FROM {self._data} LIMIT 0")
+
+    def _type_of(self, cursor: Any) -> str:
+        """Return the type of the first column of a cursor."""
+        known = self._connection.adapters.types.get(cursor.description[0].type_code)
+        return known.name if known else "unknown"
+
+    def _reward(self, columns: list[str]) -> tuple[str, str]:
+        """Return the reward as SQL: as it is and as a number."""
+        error = self._psycopg.Error
         if self.pick.where:
             try:
                 self._check_expression(self.pick.where)
                 self._execute(f"SELECT 1 FROM {self._data} WHERE {self.pick.condition} LIMIT 0")
             except error as reason:
                 self._refuse_where(columns, reason)
-        reward = self.pick.expression(columns)
+        reward = as_sql(self.pick.reward, columns)
         try:
-            if self.pick.reward not in columns:
-                self._check_expression(self.pick.reward)
-            cursor = self._execute(f"SELECT {reward} FROM {self._data} LIMIT 0")
+            cursor = self._describe(self.pick.reward, columns)
         except error as reason:
             self._refuse_reward(columns, reason)
-        known = self._connection.adapters.types.get(cursor.description[0].type_code)
-        kind = known.name if known else "unknown"
+        kind = self._type_of(cursor)
         if kind not in _NUMBERS:
             self._refuse_type(kind, 'turn it into a number in SQL, as in reward="score::float8"')
         return reward, f"{reward}{'::int' if kind == 'bool' else ''}::float8"
@@ -170,8 +200,10 @@ class PostgresRows(ShuffledRows):
             f"INSERT INTO pg_temp.oddarm_rows "
             f"SELECT dense_rank() OVER (ORDER BY {keys}) - 1, "
             f"row_number() OVER (PARTITION BY {keys} ORDER BY key) - 1, reward "
+            f"FROM (SELECT *, count(*) OVER (PARTITION BY {keys}) AS size "
             f"FROM (SELECT {keys}, reward, random() AS key "
-            f"FROM {picked} WHERE {is_usable} OFFSET 0) AS drawn"
+            f"FROM {picked} WHERE {is_usable} OFFSET 0) AS drawn) AS sized "
+            f"WHERE size >= {self.pick.min_rows}"
         )
 
     def _check_expression(self, sql: str) -> None:

@@ -8,11 +8,27 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from oddarm._text import named
 from oddarm._typing import Floats
 from oddarm.errors import SourceError
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
-__all__ = ["Pick", "ShuffledRows", "arm_name", "identifier", "refuse_query", "sentence"]
+__all__ = [
+    "SEVERAL",
+    "Pick",
+    "ShuffledRows",
+    "arm_name",
+    "as_sql",
+    "few_rows_sentence",
+    "identifier",
+    "range_sentence",
+    "refuse_query",
+    "sentence",
+]
+
+
+SEVERAL = "it has several values; name each as a column of its own, in a list"
+"""Why an expression of several columns does not name an arm."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +36,15 @@ class Pick:
     """Which columns and rows to take from a table.
 
     Attributes:
-        arm: The columns that name the arm.
+        arm: The columns that name the arm, or SQL expressions.
         reward: The column of the reward, or an SQL expression.
         where: An SQL condition on the rows, if not all are wanted.
         skip: Whether bad rows are left out and counted, instead of being an error.
         seed: Decides the random order.
         table: The table of a database.
         query: An SQL query on a database, in place of a table.
+        clip: The range that rewards are clipped to, so that infinite ones are usable.
+        min_rows: The fewest rows of an arm; arms with fewer are left out.
     """
 
     arm: tuple[str, ...]
@@ -36,6 +54,8 @@ class Pick:
     seed: int = 0
     table: str | None = None
     query: str | None = None
+    clip: tuple[float, float] | None = None
+    min_rows: int = 1
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -43,19 +63,38 @@ class Pick:
         return tuple(f"arm_{i}" for i in range(len(self.arm)))
 
     @property
-    def named_arms(self) -> str:
-        """The columns of the arm as SQL, with those names."""
-        pairs = zip(self.arm, self.keys, strict=True)
-        return ", ".join(f"{identifier(column)} AS {key}" for column, key in pairs)
-
-    @property
     def condition(self) -> str:
         """The SQL condition on the rows; TRUE if all are wanted."""
         return f"({self.where}\n)" if self.where else "TRUE"  # a comment may end the condition
 
-    def expression(self, columns: Sequence[str]) -> str:
-        """Return the reward as SQL: the column of that name if there is one."""
-        return identifier(self.reward) if self.reward in columns else f"({self.reward}\n)"
+    def usable(self, picked: str, is_usable: str) -> str:
+        """Return as SQL the arms and rewards of usable rows, clipped if rewards are."""
+        reward = "reward"
+        if self.clip is not None:
+            low, high = self.clip
+            reward = f"least(greatest(reward, ({low!r})::float8), ({high!r})::float8)"
+        keys = ", ".join(self.keys)
+        return f"(SELECT {keys}, {reward} AS reward FROM {picked} WHERE {is_usable}) AS usable"
+
+    def named_arms(self, columns: Sequence[str]) -> str:
+        """Return the columns of the arm as SQL, under the names of `keys`."""
+        return ", ".join(
+            f"{as_sql(arm, columns)} AS {key}" for arm, key in zip(self.arm, self.keys, strict=True)
+        )
+
+
+def few_rows_sentence(left_out: Sequence[Hashable], min_rows: int) -> str:
+    """Return the sentence about arms that were left out because they have too few rows."""
+    were = "1 arm was" if len(left_out) == 1 else f"{len(left_out):,} arms were"
+    return f"{were} left out, with fewer than {min_rows:,} rows: {named(left_out)}."
+
+
+def range_sentence(low: float, high: float) -> str:
+    """Return the sentence about a range of rewards that was read off a sample."""
+    return (
+        f"The rewards are supposed to stay between {low:g} and {high:g}, the least and the "
+        "greatest of the table."
+    )
 
 
 class ShuffledRows(ABC):
@@ -70,6 +109,7 @@ class ShuffledRows(ABC):
         high: The greatest reward.
         zero_one: Whether every reward is 0 or 1.
         skipped: How many bad rows were left out.
+        left_out: The arms that were left out because they have too few rows.
     """
 
     name: str
@@ -80,6 +120,7 @@ class ShuffledRows(ABC):
     high: float
     zero_one: bool
     skipped: int
+    left_out: list[Hashable]
 
     def __init__(self, name: str, pick: Pick) -> None:
         self.name = name
@@ -110,21 +151,38 @@ class ShuffledRows(ABC):
             "where": pick.where,
             "rows": sum(self.sizes),
             "seed": pick.seed,
+            **({"min_rows": pick.min_rows} if pick.min_rows > 1 else {}),
             CONTENT: digest([self.arms, self.sizes, self.digest()]),
         }
 
     def _keep_groups(self, groups: Sequence[Sequence[Any]]) -> None:
-        """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1)."""
+        """Keep the arms, from rows (arm, …, size, least, greatest, whether all are 0 or 1).
+
+        Arms with too few rows are left out.
+        """
         width = len(self.pick.arm)
-        names = [tuple(map(arm_name, row[:width])) for row in groups]
-        self.arms = [name[0] for name in names] if width == 1 else list(names)
+        self.left_out = self._names([row for row in groups if row[width] < self.pick.min_rows])
+        groups = [row for row in groups if row[width] >= self.pick.min_rows]
+        self.arms = self._names(groups)
         self._check_arms()
         self.sizes = [int(row[width]) for row in groups]
         self.low = float(min(row[width + 1] for row in groups))
         self.high = float(max(row[width + 2] for row in groups))
         self.zero_one = all(row[width + 3] for row in groups)
 
+    def _names(self, groups: Sequence[Sequence[Any]]) -> list[Hashable]:
+        """Return the names of arms, from rows that begin with the columns of the arm."""
+        width = len(self.pick.arm)
+        names = [tuple(map(arm_name, row[:width])) for row in groups]
+        return [name[0] for name in names] if width == 1 else list(names)
+
     def _check_arms(self) -> None:
+        if self.left_out and len(self.arms) < 3:
+            raise SourceError(
+                f"{len(self.arms)} of {len(self.arms) + len(self.left_out):,} arms of {self.name} "
+                f"have {self.pick.min_rows:,} rows or more, must be 3 or more: pass a smaller "
+                "min_rows."
+            )
         if not self.arms:
             left = f" where {self.pick.where}" if self.pick.where else ""
             bad = f"; {self.skipped:,} bad ones were left out" if self.skipped else ""
@@ -140,13 +198,17 @@ class ShuffledRows(ABC):
                 "name the column that tells the arms apart."
             )
 
-    def _check_columns(self, columns: Sequence[str]) -> None:
-        for column in self.pick.arm:
-            if column not in columns:
-                raise SourceError(
-                    f"{self.name} has no column {column!r}: "
-                    f"name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
-                )
+    def _refuse_arm(self, arm: str, columns: Sequence[str], reason: object) -> NoReturn:
+        if re.fullmatch(r"\w*", arm):
+            what = f"{self.name} has no column {arm!r}"
+        else:
+            what = (
+                f"arm == {arm!r} is neither a column of {self.name} nor an SQL expression "
+                f"({sentence(reason)})"
+            )
+        raise SourceError(
+            f"{what}: name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
+        ) from None
 
     def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
@@ -211,6 +273,11 @@ def refuse_query(query: str, reason: object) -> NoReturn:
         f"query == {query!r} is not one SELECT statement ({sentence(reason)}): "
         "write a single SELECT, VALUES or FROM, which only reads."
     ) from None
+
+
+def as_sql(text: str, columns: Sequence[str]) -> str:
+    """Return SQL for the column of that name, if there is one, else for an expression."""
+    return identifier(text) if text in columns else f"({text}\n)"  # it may end with a comment
 
 
 def identifier(name: str) -> str:

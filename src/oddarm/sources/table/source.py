@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as replaced
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,11 +11,11 @@ import numpy as np
 from oddarm._checks import whole_number
 from oddarm._typing import Floats
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian, as_rewards
+from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
-from oddarm.sources.table.rows import ShuffledRows
+from oddarm.sources.table.rows import ShuffledRows, few_rows_sentence, range_sentence
 
 __all__ = ["TableSource"]
 
@@ -33,12 +32,14 @@ class TableSource(ListedSource):
         rows: The rows in a random order per arm.
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
-        replace: Draw with replacement, endlessly; otherwise each row comes once, and the arms are
-            finite pools.
+        replace: Draw with replacement, endlessly; otherwise each row comes once.
         seed: Decides the draws with replacement.
+        kind: Whether the rows are a "sample" of what the arms do, or "all" that there is.
 
     Attributes:
         note: What was assumed about the rewards, in words; empty if nothing was.
+        warning: What makes an answer unlikely, in a sentence; empty if nothing does.
+        left_out: The arms that have too few rows.
     """
 
     local: ClassVar[bool] = True
@@ -50,6 +51,7 @@ class TableSource(ListedSource):
         *,
         replace: bool = False,
         seed: int = 0,
+        kind: RowsKind = "sample",
     ) -> None:
         self.table: ShuffledRows | None = rows
         self.name = rows.name
@@ -57,8 +59,12 @@ class TableSource(ListedSource):
         self.seed = seed
         self.skipped = rows.skipped
         self.note = ""
+        self.left_out = rows.left_out
+        self._min_rows = rows.pick.min_rows
+        self._sampled = kind == "sample" and not replace
         self._sizes = list(rows.sizes)
-        super().__init__(list(rows.arms), self._model(rows, rewards))
+        super().__init__(list(rows.arms), self._model(rows, rewards, kind))
+        self.warning = self._few_rows() if self._sampled else ""
         self._block = min(max(_AHEAD_IN_ALL // len(self._arms), 64), _AHEAD)
         self._drawn = [0] * len(self._arms)
         self._ahead: dict[int, Floats] = {}
@@ -70,6 +76,16 @@ class TableSource(ListedSource):
     def rows(self) -> int:
         """How many rows there are to draw."""
         return sum(self._sizes)
+
+    @property
+    def supposes(self) -> Sequence[str]:
+        """Which arms are left out, and that a range read off a sample holds beyond it."""
+        sentences = []
+        if self.left_out:
+            sentences.append(few_rows_sentence(self.left_out, self._min_rows))
+        if self.note and self._sampled:
+            sentences.append(range_sentence(self._rewards.low, self._rewards.high))
+        return sentences
 
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm; fewer only if it has no more rows."""
@@ -101,7 +117,7 @@ class TableSource(ListedSource):
         if self._fingerprint is None:
             self._fingerprint = {
                 **self._open().fingerprint(),
-                "rewards": replaced(self._rewards, pools=None).to_dict(),
+                "rewards": self._rewards.of_sizes(None).to_dict(),
                 "replace": self.replace,
             }
         return self._fingerprint
@@ -150,7 +166,8 @@ class TableSource(ListedSource):
         """Return the rows from `first` on: `count` of them, or a block more than `known`."""
         start = first + len(known)
         end = min(max(first + count, start + self._block), self._sizes[arm])
-        return np.concatenate([known, self._open().read(arm, start, end - start)])
+        read = self._rewards.check(self._open().read(arm, start, end - start))
+        return np.concatenate([known, read])
 
     def _open(self) -> ShuffledRows:
         if self.table is None:
@@ -158,7 +175,7 @@ class TableSource(ListedSource):
         return self.table
 
     def _model(
-        self, rows: ShuffledRows, rewards: str | Sequence[float] | Rewards | None
+        self, rows: ShuffledRows, rewards: str | Sequence[float] | Rewards | None, kind: RowsKind
     ) -> Rewards:
         model = self._inferred(rows) if rewards is None else as_rewards(rewards)
         if isinstance(model, Bernoulli) and not rows.zero_one:
@@ -166,20 +183,30 @@ class TableSource(ListedSource):
                 f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be 0 or 1 for "
                 "Bernoulli rewards: leave rewards out, or declare their range (low, high)."
             )
-        if rows.low < model.low or rows.high > model.high:
+        beyond = rows.low < model.low or rows.high > model.high
+        if beyond and not isinstance(model, Clipped):
             raise SourceError(
                 f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be in "
                 f"[{model.low:g}, {model.high:g}] as declared: declare their range (low, high), "
-                "or leave out the rows beyond it."
+                "leave out the rows beyond it, or clip them by rewards=Clipped(low, high)."
             )
-        if self.replace:
-            return replaced(model, pools=None)
-        if isinstance(model, SubGaussian):
+        if isinstance(model, SubGaussian) and kind == "all" and not self.replace:
             raise ParameterError(
-                "sub-Gaussian rewards of a table, whose rewards have a range: leave rewards out, "
-                "declare the range (low, high), or draw with replace=True."
+                "sub-Gaussian rewards of a table with rows='all', whose rewards have a range: "
+                "leave rewards out, declare the range (low, high), or pass rows='sample'."
             )
-        return replaced(model, pools=tuple(rows.sizes))
+        return model.of_sizes(None if self.replace else tuple(rows.sizes), kind)
+
+    def _few_rows(self) -> str:
+        """Return a warning if most arms have one row; empty if not."""
+        single = self._sizes.count(1)
+        if 2 * single <= len(self._sizes):
+            return ""
+        return (
+            f"{single:,} of {len(self._sizes):,} arms of {self.name} have one row, which says next "
+            "to nothing about them: name a column with fewer values as the arm, leave such arms "
+            "out with min_rows, or pass rows='all' if the rows are all that there is."
+        )
 
     def _inferred(self, rows: ShuffledRows) -> Rewards:
         if rows.zero_one:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +44,7 @@ class ArmSums:
         high: The greatest reward.
         zero_one: Whether every reward is 0 or 1.
         skipped: How many bad rows were left out.
+        left_out: The arms that were left out because they have too few rows.
         exact: The exact sums, each reward read as the decimal that it prints as; None if they are
             not wanted, or the rewards have too many digits to add them in the database.
     """
@@ -57,16 +59,8 @@ class ArmSums:
     high: float
     zero_one: bool
     skipped: int = 0
+    left_out: Sequence[Hashable] = ()
     exact: Sequence[Decimal] | None = None
-
-    def keep(self, wanted: Any) -> ArmSums:
-        """Return the sums of some arms, given as an array of flags."""
-        places = np.flatnonzero(wanted).tolist()
-        return ArmSums(
-            self.name, [self.arms[k] for k in places], self.counts[places], self.centre,
-            self.sums[places], self.scatter[places], self.low, self.high, self.zero_one,
-            self.skipped, None if self.exact is None else [self.exact[k] for k in places],
-        )  # fmt: skip
 
 
 def sums_of_table(data: Any, pick: Pick, encoding: str | None, exact: bool) -> ArmSums:
@@ -77,32 +71,44 @@ def sums_of_table(data: Any, pick: Pick, encoding: str | None, exact: bool) -> A
     return rows.found
 
 
-def sums_of_arrays(rewards: Mapping[Any, ArrayLike]) -> ArmSums:
-    """Return the sums of arrays of rewards by arm."""
-    arrays: list[Floats] = []
+def sums_of_arrays(
+    rewards: Mapping[Any, ArrayLike], clip: tuple[float, float] | None, min_rows: int
+) -> ArmSums:
+    """Return the sums of arrays of rewards by arm, of the arms that have enough of them."""
+    arrays: dict[Any, Floats] = {}
+    left_out = []
     for arm, values in rewards.items():
         try:
             array = np.asarray(values, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
             array = np.array([np.nan])
+        array = array if clip is None else np.clip(array, *clip)
         if not len(array) or not (np.abs(array) <= LARGEST).all():
             what = "has no rewards" if not len(array) else "has a reward that is not a number"
             raise SourceError(f"arm {arm!r} {what}, must have one or more finite numbers.")
-        arrays.append(array)
+        if len(array) < min_rows:
+            left_out.append(arm)
+        else:
+            arrays[arm] = array
     if len(arrays) < 3:
-        raise SourceError(f"{len(arrays)} arms, must be 3 or more: an outlier and two others.")
-    centre = float(arrays[0][0])
+        enough = f" with {min_rows:,} rows or more" if left_out else ""
+        raise SourceError(
+            f"{len(arrays)} arms{enough}, must be 3 or more: an outlier and two others."
+        )
+    told = list(arrays.values())
+    centre = float(told[0][0])
     return ArmSums(
         name="the rewards",
-        arms=list(rewards),
-        counts=np.array([len(array) for array in arrays], dtype=np.int64),
+        arms=list(arrays),
+        counts=np.array([len(array) for array in told], dtype=np.int64),
         centre=centre,
-        sums=np.array([(array - centre).sum() for array in arrays]),
-        scatter=np.array([((array - array.mean()) ** 2).sum() for array in arrays]),
-        low=min(float(array.min()) for array in arrays),
-        high=max(float(array.max()) for array in arrays),
-        zero_one=all(bool(((array == 0) | (array == 1)).all()) for array in arrays),
-        exact=[exact_sum(array) for array in arrays],
+        sums=np.array([(array - centre).sum() for array in told]),
+        scatter=np.array([((array - array.mean()) ** 2).sum() for array in told]),
+        low=min(float(array.min()) for array in told),
+        high=max(float(array.max()) for array in told),
+        zero_one=all(bool(((array == 0) | (array == 1)).all()) for array in told),
+        left_out=left_out,
+        exact=[exact_sum(array) for array in told],
     )
 
 
@@ -112,6 +118,8 @@ def _found(
     """Return sums from groups (arm, …, size, least, greatest, zero-one, centre, sum, scatter)."""
     width = len(rows.pick.arm)
     rows._keep_groups(groups)
+    kept = [group[width] >= rows.pick.min_rows for group in groups]
+    groups = list(compress(groups, kept))
     if max(abs(rows.low), abs(rows.high)) > LARGEST:
         raise SourceError(
             f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be at most "
@@ -128,7 +136,8 @@ def _found(
         high=rows.high,
         zero_one=rows.zero_one,
         skipped=rows.skipped,
-        exact=exact,
+        left_out=rows.left_out,
+        exact=None if exact is None else list(compress(exact, kept)),
     )
 
 
@@ -145,7 +154,7 @@ class DuckSums(DuckRows):
     def _take(self) -> None:
         """Add the rewards of each arm."""
         keys = ", ".join(self.pick.keys)
-        usable = f"temp.picked WHERE {self._is_usable}"
+        usable = self.pick.usable("temp.picked", self._is_usable)
         first = self._sql(f"SELECT reward FROM {usable} LIMIT 1")
         centre = f"{first[0][0]!r}::DOUBLE" if first else "0::DOUBLE"
         groups = self._sql(
@@ -189,7 +198,7 @@ class PostgresSums(PostgresRows):
     def _sums(self, picked: str, is_usable: str) -> None:
         """Add the rewards of each arm."""
         keys = ", ".join(self.pick.keys)
-        usable = f"{picked} WHERE {is_usable}"
+        usable = self.pick.usable(picked, is_usable)
         first = self._sql(f"SELECT reward FROM {usable} LIMIT 1").fetchall()
         centre = f"{first[0][0]!r}::float8" if first else "0::float8"
         groups = self._sql(

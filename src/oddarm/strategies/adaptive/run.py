@@ -144,6 +144,8 @@ class AdaptiveRun(Run):
                 if not self.round.quota.any():
                     if self.tally.exhausted:
                         self._conclude()
+                    elif self.context.rewards.rows is not None and not arms:
+                        return self.wanting()
                     break
             left = max(self.context.n, MAX_ASK) if limit is None else limit - len(arms)
             asked, times = self.round.next_arms(left)
@@ -230,8 +232,7 @@ class AdaptiveRun(Run):
         if not self.ready:
             return 1.0
         if self._odds[0] != self.tally.pulls:
-            guess = np.zeros(self.context.n, dtype=np.bool_)
-            order = self.order()
+            guess, order = np.zeros(self.context.n, dtype=np.bool_), np.arange(self.context.n)
             decided = self.verdict in ("confirmed", "none")
             guess[self.declared(order) if decided else self.guess(order)] = True
             delta = self.context.problem.delta
@@ -367,10 +368,10 @@ class AdaptiveRun(Run):
 
     def _quota(self, asked: Wholes, at_once: int | None) -> NDArray[Any]:
         """Return the pulls of the next round, given how often each arm has been asked for."""
-        pools = self.tally.pools
-        left = None if pools is None else np.maximum(pools - asked, 0)
+        limits = self.tally.limits
+        left = None if limits is None else np.maximum(limits - asked, 0)
         # First every arm once, then again, …
-        open_ = asked if pools is None else asked[asked < pools]
+        open_ = asked if limits is None else asked[asked < limits]
         first = min(int(open_.min(initial=FIRST_PULLS)) + 1, FIRST_PULLS)
         quota: NDArray[Any] = np.maximum(first - asked, 0)
         if left is not None:
@@ -381,12 +382,19 @@ class AdaptiveRun(Run):
         quota = plan(asked, at_once)
         if left is not None:
             quota = np.minimum(quota, left)
-            if not quota.any():  # the planned arms are exhausted
-                quota = np.minimum(left, 1)
+            if not quota.any():  # the planned arms are used up
+                step = 1 if self.tally.pools is not None else np.ceil(MAX_GROWTH * asked)
+                quota = np.minimum(left, step)
         return quota
 
+    def wanting(self) -> list[int]:
+        """Return the arms that a plan asks for although no arm has rows left."""
+        if not self.ready:
+            return []
+        return np.flatnonzero(self._planned_quota(self.tally.counts, None)).tolist()
+
     def _planned_quota(self, asked: Wholes, at_once: int | None) -> Floats:
-        """Return the pulls of a round by a plan, whatever pools have left."""
+        """Return the pulls of a round by a plan, whatever arms have left."""
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
@@ -401,8 +409,9 @@ class AdaptiveRun(Run):
         quota = np.minimum(wanted, step)
         if not quota.any():  # no plan: the widest intervals
             widths = self.high - self.low
-            if self.tally.pools is not None:
-                widths = np.where(asked < self.tally.pools, widths, -1.0)
+            limits = self.tally.limits
+            if limits is not None and (asked < limits).any():
+                widths = np.where(asked < limits, widths, -1.0)
             if widths.max() > 0 or self.tally.pools is None:
                 quota = wanted = np.where(widths >= WIDE_SHARE * widths.max(), step, 0.0)
         if self.context.problem.slack:  # so that no arm stays unknown, and every search ends

@@ -54,7 +54,7 @@ class WRRRun(SigmaRun):
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
         """Yield the rules that the saved attributes keep."""
         yield from super().rules()
-        if self.tally.pools is None:  # a visit to an exhausted pool raises its quota for nothing
+        if self.tally.limits is None:  # a visit to an exhausted arm raises its quota for nothing
             visits = np.maximum(self.asked, self.tally.counts)
             most = max(self.weight, 1.0) * visits * (1 + 1e-9)
             yield (self.quota <= most).all(), "no visit raised a quota by more than the weight"
