@@ -8,6 +8,7 @@ import pytest
 import oddarm
 from oddarm.bounds import at_level, interval_bound
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
+from oddarm.sources import SimulatedArms
 from oddarm.strategies.adaptive.evidence import MOST_ODDS, odds_for
 from oddarm.tally import Tally
 
@@ -85,3 +86,26 @@ def test_bets_are_the_same_at_all_levels(model):
     for (low, high), (inner_low, inner_high) in pairwise(ends):
         assert low <= inner_low < inner_high <= high
     assert ends[0][0] < ends[-1][0]
+
+
+@pytest.mark.parametrize("options", [{"min_gap": 0.2}, {"epsilon": 2.5, "min_gap": 0.2}])
+@pytest.mark.parametrize("model", ["bernoulli", SubGaussian(scale=0.5)])
+def test_forecasts_know_all_rewards(options, model):
+    """In the middle of a round a forecast counts the rewards told, and changes nothing."""
+    means = [0.3, 0.3, 0.35, 0.35, 0.4, 0.7]
+    search = oddarm.Search(6, max_outliers=1, rewards=model, **options)
+    arms = SimulatedArms(means, search.rewards, seed=4)
+    asked = search.ask(200)
+    for arm in asked[:-1]:  # the round is not complete
+        search.tell(arm, arms.draw(arm))
+    run = search.run
+    assert run.dirty.any()
+    before, said = search.to_dict(), run.forecast()
+    assert search.to_dict() == before
+    other = oddarm.Search(6, max_outliers=1, rewards=model, **options)
+    arms = SimulatedArms(means, search.rewards, seed=4)
+    for arm in range(6):
+        other.tell(arm, arms.draw(arm, int(search.tally.counts[arm])))
+    assert not other.run.dirty.any()
+    assert said is not None
+    assert other.run.forecast() == said

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,8 +262,19 @@ class AdaptiveRun(Run):
             return None
         counts = self.tally.counts.astype(np.float64)
         with np.errstate(over="ignore"):
-            pulls = float(counts @ (self._whole_plan(counts) - 1.0))
+            pulls = float(counts @ (self._up_to_date()._whole_plan(counts) - 1.0))
         return math.ceil(pulls) if 0 < pulls < MOST_FORECAST else None
+
+    def _up_to_date(self) -> Self:
+        """Return a run that knows all rewards told; this one stays as it is."""
+        if not self.dirty.any():
+            return self
+        other = copy(self)
+        for name in ("low", "high", "means", "dirty", "by_low", "by_high", "by_mean"):
+            setattr(other, name, getattr(self, name).copy())
+        other._refresh()
+        other._sort()
+        return other
 
     def _whole_plan(self, counts: Floats) -> Floats:
         """Return by what factors pulls must grow until all is decided, by the estimates."""
