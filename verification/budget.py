@@ -156,8 +156,8 @@ def _compare(
 
 def _against_uniform(name: str, score: Score) -> Check:
     """Return the check that adaptive loses to uniform in at most half of their differences."""
-    note = f"of {score.runs:,} runs; only one of adaptive and uniform is right in these"
-    return Check(f"{name}: loses", score.lost, score.won + score.lost, 0.5, note)
+    note = f"where only one of the two is right, of {score.runs:,} runs"
+    return Check(f"{name}: worse than uniform", score.lost, score.won + score.lost, 0.5, note)
 
 
 def guesses_right(cell: Cell, budgets: tuple[int, ...], seed: int) -> dict[int, dict[str, bool]]:
