@@ -57,6 +57,15 @@ def test_the_guess_is_the_set_that_is_furthest_from_the_others(others, expected)
     assert guessed([*NORMAL, *others]) == expected
 
 
+def test_the_second_best_set_is_the_challenger():
+    """Each of the two sets has a line, between the gaps that it cuts and those that it does not."""
+    means, nobody = np.array([*NORMAL, 0.9, 0.6]), np.zeros(10, dtype=bool)
+    guess = best_group(means, 2, 3, 3.5, 0.0, nobody)
+    assert np.flatnonzero(guess.members).tolist() == [8, 9]
+    assert [round(line, 2) for line in guess.lines] == [0.11, 0.25]
+    assert best_group(means, 2, 3, 3.5, 0.25, nobody).lines == pytest.approx((0.25,))
+
+
 def test_a_guess_in_between():
     """A piece between two segments is guessed; a piece with too few arms beside it is not."""
     low, high = [0.10, 0.12, 0.14], [0.80, 0.82, 0.84]
@@ -269,9 +278,19 @@ def test_other_rewards(rewards):
 def test_it_is_right_more_often_than_uniform():
     """Twenty hard instances of the paper's kind with 40 pulls per arm: by more than a few."""
     cell = Cell("intermediate", 50, 2.5)
-    right = [budget.guesses_right(cell, 40, seed) for seed in range(20)]
+    right = [budget.guesses_right(cell, (40,), seed)[40] for seed in range(20)]
     adaptive, uniform = (sum(r[way] for r in right) for way in ("adaptive", "uniform"))
     assert adaptive >= uniform + 5
+
+
+def test_the_verification_names_what_a_search_does():
+    """One budget after the other, it has the outliers or candidates of a search of its own."""
+    cell = Cell("intermediate", 20, 2.5)
+    means, _ = cell.instance(1)
+    named = budget.adaptive_guesses(cell, means, (20, 50), 1)
+    for pulls, guess in zip((20, 50), named, strict=True):
+        result = oddarm.simulate(means, until="budget", max_pulls=20 * pulls, seed=1, **cell.rule)
+        assert set(result.outliers or result.candidates) == guess
 
 
 def test_a_short_form_of_the_verification():

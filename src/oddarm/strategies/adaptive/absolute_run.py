@@ -84,8 +84,8 @@ class AbsoluteRun(AdaptiveRun):
         return apart_at(means, by_mean, self.line, self.max_members)[0]
 
     def _guess(self) -> Guess:
-        """Return who is apart by the estimates, and the line that says so."""
-        return Guess(self._apart(), self.line)
+        """Return who is apart by the estimates, and the line that decides it."""
+        return Guess(self._apart(), (self.line,))
 
     def order(self) -> Indices:
         """The arms that are apart first; each furthest out first."""

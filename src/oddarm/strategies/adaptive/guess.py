@@ -33,11 +33,12 @@ class Guess:
 
     Attributes:
         members: Which arms are guessed to be outliers.
-        line: A width between the gaps that the guess cuts and those that it does not.
+        lines: A width between the gaps that the guess cuts and those that it does not; and the
+            same for the second-best set, if there is one.
     """
 
     members: Flags
-    line: float
+    lines: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class _Cut:
     pieces: list[tuple[int, int]]
     apart: float
     inner: float
+
+    @property
+    def line(self) -> float:
+        """A width between the gaps inside segments and those around small pieces."""
+        return self.inner + LINE_PLACE * (self.apart - self.inner)
 
     def has(self, place: int) -> bool:
         """Whether the arm at a place is in a small piece."""
@@ -90,31 +96,31 @@ def best_group(
     widest = np.argsort(-gaps, kind="stable").tolist()
     widths = gaps.tolist()
     places = np.flatnonzero(required[by_mean]).tolist()
-    best, most = None, -np.inf
+    found: list[tuple[float, _Cut]] = []
     cuts, size = [0, n], 0
     for k in range(min(2 * max_members, n - 1)):
         at = widest[k] + 1
         place = bisect_right(cuts, at)
         first, end = cuts[place - 1], cuts[place]
         cuts.insert(place, at)
-        # A piece that was small already has been counted.
-        size += sum(x for x in (at - first, end - at) if end - first >= min_segment > x)
+        # An arm in a small piece stays in one, so only a segment that is cut adds arms to the set.
+        new = sum(x for x in (at - first, end - at) if end - first >= min_segment > x)
+        size += new
         if size > max_members:
-            break  # it never shrinks
-        if not size:
+            break
+        if not new:
             continue
         cut = _measured(cuts, widths, widest, min_segment)
         margin = cut.apart - gap_factor * cut.inner
-        if margin > most and cut.apart > floor and all(map(cut.has, places)):
-            best, most = cut, margin
+        if cut.apart > floor and all(map(cut.has, places)):
+            found.append((margin, cut))
     members = required.copy()
-    if best is None:
-        line = widths[widest[0]] * LINE_PLACE
-    else:
-        line = best.inner + LINE_PLACE * (best.apart - best.inner)
-        for first, end in best.pieces:
-            members[by_mean[first:end]] = True
-    return Guess(members, max(line, floor))
+    if not found:
+        return Guess(members, (max(widths[widest[0]] * LINE_PLACE, floor),))
+    found.sort(key=lambda pair: -pair[0])
+    for first, end in found[0][1].pieces:
+        members[by_mean[first:end]] = True
+    return Guess(members, tuple(max(cut.line, floor) for _, cut in found[:2]))
 
 
 def _measured(cuts: list[int], gaps: list[float], widest: list[int], min_segment: int) -> _Cut:

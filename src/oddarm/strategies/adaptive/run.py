@@ -441,7 +441,8 @@ class AdaptiveRun(Run):
         widths = (self.high - self.low) * np.sqrt(self.tally.counts / asked)  # all told
         if self.tally.pools is not None:
             widths = np.where(asked < self.tally.pools, widths, 0.0)
-        room = room_to_move(self.tally.means, self._guess().line)
+        means = self.tally.means
+        room = np.min([room_to_move(means, line) for line in self._guess().lines], axis=0)
         return pulls_for(
             asked.astype(np.float64), widths / 2, room, self.context.costs, at_once or 1
         )
