@@ -78,16 +78,6 @@ class ProblemOptions(TypedDict, total=False):
             "than 1 + epsilon times as wide. Default 2.5, unless `min_gap` is given alone.",
         ),
     ]
-    rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
-    max_outliers: Annotated[
-        int | None,
-        Option(None, "The most arms that may be outliers, in place of `rho`.", least=1),
-    ]
-    delta: Annotated[
-        float,
-        Option(0.05, "The probability with which the answer may be wrong.", above=0, below=1),
-    ]
-    strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
     min_gap: Annotated[
         float | None,
         Option(
@@ -96,6 +86,15 @@ class ProblemOptions(TypedDict, total=False):
             "the whole rule; with `epsilon`, closer arms do not matter.",
             above=0,
         ),
+    ]
+    rho: Annotated[float | None, Option(None, "The least share of arms that are normal.")]
+    max_outliers: Annotated[
+        int | None,
+        Option(None, "The most arms that may be outliers, in place of `rho`.", least=1),
+    ]
+    delta: Annotated[
+        float,
+        Option(0.05, "The probability with which the answer may be wrong.", above=0, below=1),
     ]
     slack: Annotated[
         float,
@@ -106,6 +105,7 @@ class ProblemOptions(TypedDict, total=False):
             below=1,
         ),
     ]
+    strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
 
 
 class SearchOptions(ProblemOptions, total=False):

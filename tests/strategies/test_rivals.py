@@ -224,7 +224,7 @@ def test_answers_say_what_they_are():
     """Each rule has its own sentence, and NRR and IB claim no proof."""
     means = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
     shown = oddarm.simulate(means, "rr", max_outliers=1)
-    assert "1 of 8 arms lies above mean + 2 deviations of all arms" in shown.summary
+    assert "Of 8 arms, number 7 lies above mean + 2 deviations of all arms" in shown.summary
     assert "not proved" in oddarm.simulate(means, "nrr", max_outliers=1).summary
 
 
