@@ -30,8 +30,9 @@ class AbsoluteRun(AdaptiveRun):
         answer = certain_answer(arms, rules)
         if answer.verdict == "running":
             return
-        bounds = judge(arms, rules, answer.members).bounds if answer.members.any() else ()
-        self._answer(answer.verdict, answer.members, bounds)
+        some = answer.members.any() and not answer.members.all()  # else there are no others
+        judgement = judge(arms, rules, answer.members) if some else Judgement()
+        self._answer(answer.verdict, answer.members, judgement.bounds)
 
     def _conclude(self) -> None:
         """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
@@ -39,8 +40,8 @@ class AbsoluteRun(AdaptiveRun):
         found = apart(means, self.context.problem)
         members = np.zeros(self.context.n, dtype=np.bool_)
         members[np.array(found.members, dtype=np.intp)] = True
-        if not members.any():
-            self._answer("none", members, ())
+        if members.all() or not members.any():  # there are no others, or no outliers
+            self._answer("scattered" if members.any() else "none", members)
             return
         bounds = [
             end(x)
@@ -49,7 +50,9 @@ class AbsoluteRun(AdaptiveRun):
         ]
         self._answer("scattered" if found.scattered else "confirmed", members, tuple(bounds))
 
-    def _answer(self, verdict: Verdict, members: Flags, bounds: tuple[float, ...]) -> None:
+    def _answer(
+        self, verdict: Verdict, members: Flags, bounds: tuple[float, ...] = Judgement.bounds
+    ) -> None:
         """End the run."""
         self.verdict, self.complete = verdict, True
         if members.any():
