@@ -390,6 +390,7 @@ class Search:
 
     def provenance(self) -> dict[str, Any]:
         """Return all that decides the answer besides the rewards, as JSON values."""
+        short = self.core.short_arms()
         return {
             "oddarm": __version__,
             "arms": self.n,
@@ -404,7 +405,7 @@ class Search:
             "delta_proved": self.run.proved,
             "delta_reason": self.run.reason,
             "delta_supposes": list(self.supposes),
-            **({"short": [self.names[i] for i in self.core.short]} if self.core.short else {}),
+            **({"short": [self.names[i] for i in short]} if short else {}),
         }
 
     def to_dict(self, in_flight: Iterable[Hashable] = ()) -> dict[str, Any]:

@@ -56,6 +56,11 @@ class SearchCore:
             return self.run.verdict
         return "rows" if self.short else "budget" if self.ledger.unspent == 0 else "running"
 
+    def short_arms(self) -> list[int]:
+        """Return the arms that had too few rows, if the search ended with "rows"."""
+        arms = self.run.short_arms()
+        return self.short or [int(arm if self.live is None else self.live[arm]) for arm in arms]
+
     @property
     def done(self) -> bool:
         """Whether there is nothing more to ask."""
@@ -79,11 +84,15 @@ class SearchCore:
         unspent = ledger.unspent
         wanted = at_most if at_most is None or unspent is None else min(at_most, unspent)
         tried: set[int] = set()
+        tried_all = False
         while True:
             while ledger.given_back:
                 again = ledger.admit(ledger.take_back(at_most))
                 if again:  # else their arms were used up in another way, or they cost too much
                     return again
+            if tried_all:
+                self._end_early(tried)
+                return []
             arms = ask(wanted)
             if self.live is not None:
                 arms = self.live[np.asarray(arms, np.intp)]
@@ -94,9 +103,7 @@ class SearchCore:
             # other arms.
             if not ledger.refused and self._context.rewards.rows is None:
                 break
-            if not ledger.given_back and tried.issuperset(map(int, arms)):
-                self._end_early(tried)
-                break
+            tried_all = tried.issuperset(map(int, arms))
             tried.update(map(int, arms))
             wanted = None if ledger.refused else wanted
         if at_most is not None and len(allowed) > at_most:

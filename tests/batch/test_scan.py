@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import oddarm
 from oddarm.errors import OddarmError
-from oddarm.rewards import Bounded, SubGaussian
+from oddarm.rewards import Bounded, Clipped, SubGaussian
 from support.tables import KINDS
 
 HOSTS = [f"h{k:02}" for k in range(12)]
@@ -47,7 +47,7 @@ def test_bounded_rewards_suppose_their_range():
     arrays["odd"] = np.linspace(8.9, 10, 400)
     result = oddarm.scan(arrays)
     assert result.outliers == ["odd"]
-    assert "no reward is below 0 or above 10" in result.summary
+    assert "supposed to stay between 0 and 10" in result.summary
     declared = oddarm.scan(arrays, rewards=(0, 10))
     assert declared.outliers == ["odd"]
     assert "supposes" not in declared.summary
@@ -59,7 +59,7 @@ def test_what_is_open_ends_with_rows():
     result = oddarm.scan({host: [0, 1, 0] for host in HOSTS})
     assert result.verdict == "rows"
     assert result.outliers == []
-    assert "leave it open" in result.summary
+    assert "There are too few rows to decide" in result.summary
     assert set(result.provenance["short"]) == set(HOSTS)
 
 
@@ -107,9 +107,40 @@ def test_arms_with_few_rows_are_left_out():
     arrays = {host: [0] * 95 + [1] * 5 for host in HOSTS}
     result = oddarm.scan({**arrays, "new": [1, 1]}, min_rows=3)
     assert "new" not in result.ranking
-    assert "1 arm with fewer than 3 rows was left out." in result.summary
-    with pytest.raises(OddarmError, match="lower min_rows"):
+    assert "1 arm was left out, with fewer than 3 rows: new." in result.summary
+    with pytest.raises(OddarmError, match="pass a smaller min_rows"):
         oddarm.scan(arrays, min_rows=1000)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "duckdb", "pandas"])
+@pytest.mark.parametrize("rows", ["sample", "all"])
+def test_clipped_rewards(tmp_path, kind, rows):
+    """Rewards beyond a clipped range count as its ends, in arrays and in a database."""
+    data = table(rows=900)
+    data["ms"][:2] = float("inf"), -1e9
+    arrays = {
+        host: [ms for h, ms in zip(data["host"], data["ms"], strict=True) if h == host]
+        for host in HOSTS
+    }
+    options = {"rewards": Clipped(0, 50), "rows": rows}
+    result = oddarm.scan(KINDS[kind](tmp_path, data), "host", "ms", **options)
+    literal = oddarm.scan(arrays, **options)
+    assert (result.verdict, result.outliers) == ("confirmed", ["h11"])
+    assert literal.outliers == ["h11"]
+    assert result.means.tolist() == pytest.approx(
+        [np.clip(arrays[host], 0, 50).mean() for host in HOSTS], rel=1e-12
+    )
+    assert result.means.tolist() == pytest.approx(literal.means.tolist(), rel=1e-12)
+    assert "supposed" not in result.summary
+
+
+@pytest.mark.parametrize("rows", ["sample", "all"])
+def test_arms_that_all_lie_apart_are_scattered(rows):
+    """If every arm lies apart, there are no others to compare with, and nobody is an outlier."""
+    arrays = {f"a{k}": [0] * (900 - 200 * k) + [1] * (200 * k + 100) for k in range(5)}
+    result = oddarm.scan(arrays, min_gap=0.1, max_outliers=1, rows=rows)
+    assert (result.verdict, result.outliers) == ("scattered", [])
+    assert result.summary.startswith("All 5 arms lie apart by more than 0.08, more than the one ")
 
 
 def test_mistakes_are_named():

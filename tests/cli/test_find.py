@@ -127,7 +127,7 @@ def test_rows_are_a_sample(find):
     code, out, err = find(*few)
     data = json.loads(out)
     assert (data["verdict"], data["outliers"], err) == ("rows", [], "")
-    assert "too few of host-" in data["summary"]
+    assert "to decide, above all of host-" in data["summary"]
     code, out, _ = find(*few, "--rows", "all")
     assert (code, json.loads(out)["provenance"]["rewards"].keys() >= {"pools"}) == (0, True)
     assert json.loads(out)["verdict"] != "rows"

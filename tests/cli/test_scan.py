@@ -28,7 +28,7 @@ def test_it_names_the_outlier(requests):
     code, text = run(requests, "--arm", "host", "--reward", "timed_out")
     assert code == 0
     assert text.startswith("host-07 stands apart, above the other 11 hosts by at least 0.69 ")
-    assert "found with 4,800 rows" in " ".join(text.split())
+    assert "found with all 4,800 rows" in " ".join(text.split())
     assert "host-07" in text.split("status")[1].splitlines()[1]
 
 
@@ -44,6 +44,25 @@ def test_open_answers_have_exit_code_3(requests):
     options = (requests, "--arm", "host", "--reward", "timed_out", "--delta", "1e-90")
     assert run(*options)[0] == 3
     assert run(*options, "--rows", "all")[0] == 0
+
+
+def test_scattered_arms_have_exit_code_3(tmp_path):
+    """More arms apart than may be outliers are no answer to act on."""
+    host = [name for name in "abcde" for _ in range(1000)]
+    rate = [int(r < 200 * k + 100) for k in range(5) for r in range(1000)]
+    data = write_csv(tmp_path / "scattered.csv", {"host": host, "rate": rate})
+    code, text = run(
+        data, "--arm", "host", "--reward", "rate", "--min-gap", 0.1, "--max-outliers", 1
+    )
+    assert code == 3
+    assert "more than the one that may be an outlier" in " ".join(text.split())
+
+
+def test_clipped_rewards(requests):
+    """--clip takes the place of --range."""
+    clipped = ("--arm", "host", "--reward", "timed_out::INT * 40", "--clip", "0,20")
+    code, text = run(requests, *clipped, "--json")
+    assert (code, json.loads(text)["outliers"]) == (0, ["host-07"])
 
 
 def test_bundled_data_has_its_columns():

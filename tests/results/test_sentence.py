@@ -251,6 +251,21 @@ def test_rows(result):
     assert guess.summary.endswith(" There are too few calls to decide.")
 
 
+@pytest.mark.parametrize(
+    ("kind", "size", "words"),
+    [
+        ("pools", 100, "; found with all 2,000 calls, so it is exact."),
+        ("pools", 101, f"; found with 2,000 of 2,020 calls; {SURE}"),
+        ("rows", 100, f"; found with all 2,000 calls; {SURE}"),
+    ],
+)
+def test_all_rewards(result, kind, size, words):
+    """After all that there is, the answer is exact; after all of a sample, it is not."""
+    sizes = {**result.provenance["rewards"], kind: [size] * 20}
+    result = replace(result, provenance={**result.provenance, "rewards": sizes})
+    assert answered(result, "confirmed", ODD).summary.endswith(words)
+
+
 def test_costs(result):
     """Where pulls have costs, the sentence tells the cost first."""
     found = answered(result, "confirmed", ODD, cost=812.0)

@@ -106,7 +106,6 @@ def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list
     _fill(search.tally, sums)
     assert isinstance(search.run, FixedRun)
     search.run.adopt()
-    search.core.short = search.run.short_arms().tolist()
     return search.result().with_nouns("arms", "rows")
 
 

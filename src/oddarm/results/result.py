@@ -227,10 +227,18 @@ class Result:
         return None if sizes is None else sum(sizes)
 
     @property
+    def exact(self) -> bool:
+        """Whether the means are known exactly: all that there is has been told."""
+        pools = self.provenance["rewards"]["pools"]
+        return pools is not None and self.pulls == sum(pools)
+
+    @property
     def spent(self) -> str:
         """The cost, if there are costs, and the pulls in words; of how many, if arms are finite."""
-        of = "" if self.rewards_in_all is None else f" of {self.rewards_in_all:,}"
-        pulls = f"{self.pulls:,}{of} {self.nouns[1]}"
+        in_all = self.rewards_in_all
+        of = "" if in_all in (None, self.pulls) else f" of {in_all:,}"
+        every = "all " if self.pulls == in_all else ""
+        pulls = f"{every}{self.pulls:,}{of} {self.nouns[1]}"
         return f"a cost of {amount(self.cost)} ({pulls})" if self.priced else pulls
 
     @property
@@ -360,7 +368,9 @@ class Result:
         """Enough decimals to show three digits of a typical interval's width."""
         widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
         widths = widths[widths > 0]
-        typical = float(np.median(widths)) if len(widths) else 1.0
+        if not len(widths):  # all means are exact
+            widths = np.ptp(self.means[~np.isnan(self.means)], keepdims=True)
+        typical = float(np.median(widths)) or 1.0
         return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 
     def cells(self, row: ArmRow) -> tuple[str, ...]:

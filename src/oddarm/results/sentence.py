@@ -153,8 +153,9 @@ def _scattered(result: Result) -> list[str]:
     other = "a larger max_outliers" if problem.max_outliers is not None else "a smaller rho"
     certain = problem.at_slack().min_gap
     scale = "" if certain is None else f" by more than {certain:g}"
+    of_all = "All" if apart == n else f"{many} of"
     return [
-        f"{many} of {n:,} {result.nouns[0]} lie apart{scale}{more}{names}.",
+        f"{of_all} {n:,} {result.nouns[0]} lie apart{scale}{more}{names}.",
         f"So there is no bulk at this scale; {_price_and_sureness(result)}.",
         f"Try a larger min_gap or {other}.",
     ]
@@ -199,7 +200,7 @@ def _best_guess(result: Result) -> str:
         decide += "would likely decide"
         in_all = result.rewards_in_all
         if in_all is not None and result.pulls + result.forecast > in_all:
-            decide += ", more than there are"
+            decide += "" if result.verdict == "rows" else ", more than there are"
         elif hint := result.hint or _hint(result):
             decide += f": {hint}"
     return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
@@ -225,7 +226,8 @@ def _hint(result: Result) -> str:
 
 
 def _price_and_sureness(result: Result) -> str:
-    return f"found {'for' if result.priced else 'with'} {result.spent}; {_sureness(result)}"
+    price = f"found {'for' if result.priced else 'with'} {result.spent}"
+    return f"{price}, so it is exact" if result.exact else f"{price}; {_sureness(result)}"
 
 
 def _sureness(result: Result) -> str:

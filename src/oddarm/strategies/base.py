@@ -220,6 +220,10 @@ class Run(ABC):
         """Return how many further pulls would likely decide; None if that is unknown."""
         return None
 
+    def short_arms(self) -> Sequence[int]:
+        """Return the arms that had too few rows, if the run has ended with "rows"."""
+        return []
+
     def widest_gap(self) -> float | None:
         """Return the widest that the gap around outliers can still be; None if unknown."""
         return None

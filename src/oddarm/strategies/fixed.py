@@ -173,11 +173,9 @@ class FixedRun(Run):
         undecided: Verdict = "rows" if used_up else "budget"
         self.verdict = undecided if self.judge.verdict == "running" else self.judge.verdict
 
-    def short_arms(self) -> Indices:
-        """Return the arms of which more rewards would most likely decide what is open."""
-        if self.verdict not in UNDECIDED:
-            return np.empty(0, dtype=np.intp)
-        return np.array(self.judge.wanting(), dtype=np.intp)
+    def short_arms(self) -> Sequence[int]:
+        """Return the arms of which more rows would most likely decide what is open."""
+        return self.judge.wanting() if self.verdict == "rows" else []
 
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the intervals of the look; before it, what the rewards allow at all."""

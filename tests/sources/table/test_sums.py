@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from oddarm.errors import SourceError
+from oddarm.rewards import Clipped
 from oddarm.sources.table.opening import picked
 from oddarm.sources.table.sums import sums_of_arrays, sums_of_table
 from support.tables import KINDS, expected, rows, write_csv
@@ -16,7 +17,8 @@ pytest.importorskip("duckdb")
 
 def sums(data, reward, *, exact=True, **options):
     """Return the sums by host."""
-    known = {"where": None, "table": None, "query": None, "bad_rows": "error", **options}
+    known = dict.fromkeys(["where", "table", "query", "rewards", "min_rows"])
+    known |= {"bad_rows": "error", **options}
     encoding = known.pop("encoding", None)
     return sums_of_table(data, picked("host", reward, **known), encoding, exact)
 
@@ -106,4 +108,6 @@ def test_postgres_gives_the_same_sums(postgres):
                 copy.write_row(row)
         check(sums(postgres, "slow", table="scanned"), expected(data, data["slow"]))
         check(sums(postgres, "score", table="scanned"), expected(data, data["score"]))
+        clipped = sums(postgres, "score", table="scanned", rewards=Clipped(-1, 5))
+        check(clipped, expected(data, np.minimum(data["score"], 5)))
         connection.execute("DROP TABLE scanned")

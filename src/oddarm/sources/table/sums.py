@@ -72,7 +72,7 @@ def sums_of_table(data: Any, pick: Pick, encoding: str | None, exact: bool) -> A
 
 
 def sums_of_arrays(
-    rewards: Mapping[Any, ArrayLike], clip: tuple[float, float] | None, min_rows: int
+    rewards: Mapping[Any, ArrayLike], clip: tuple[float, float] | None = None, min_rows: int = 1
 ) -> ArmSums:
     """Return the sums of arrays of rewards by arm, of the arms that have enough of them."""
     arrays: dict[Any, Floats] = {}
@@ -91,10 +91,10 @@ def sums_of_arrays(
         else:
             arrays[arm] = array
     if len(arrays) < 3:
-        enough = f" with {min_rows:,} rows or more" if left_out else ""
-        raise SourceError(
-            f"{len(arrays)} arms{enough}, must be 3 or more: an outlier and two others."
-        )
+        remedy = "an outlier and two others"
+        if left_out:
+            remedy = f"{len(left_out):,} have fewer than {min_rows:,} rows, pass a smaller min_rows"
+        raise SourceError(f"{len(arrays)} arms, must be 3 or more: {remedy}.")
     told = list(arrays.values())
     centre = float(told[0][0])
     return ArmSums(
