@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from benchmarks.rivals import rival
 from oddarm.strategies import Gold, Strategy
 
 ARMS = 50
+OPTIONS: dict[str, Any] = {"max_outliers": 2, "delta": 0.1, "until": "ranked"}
 
 
 def one_by_one(strategy: str | Strategy, pulls: int) -> float:
     """Return the seconds per pull of the loop that a user writes."""
-    search = oddarm.Search(ARMS, strategy, max_outliers=2)
+    search = oddarm.Search(ARMS, strategy, **OPTIONS)
     rng = random.Random(1)
     means = [0.4 + 0.2 * i / ARMS for i in range(ARMS)]
     start = time.process_time()
@@ -33,7 +35,7 @@ def one_by_one(strategy: str | Strategy, pulls: int) -> float:
 
 def arrays(strategy: str | Strategy, n: int, rewards: int) -> float:
     """Return the rewards per second that are asked for and told, without drawing them."""
-    search = oddarm.Search(n, strategy, max_outliers=2)
+    search = oddarm.Search(n, strategy, **OPTIONS)
     rng, means = np.random.default_rng(1), np.linspace(0.4, 0.6, n)
     spent = 0.0
     while search.pulls < rewards:

@@ -50,9 +50,9 @@ def whole(report: Report) -> None:
     for n in (100, 400):
         means = oddarm.datasets.synthetic("upper", n, 2.5, seed=1).means
         arms = SimulatedArms(means)
-        pulls = oddarm.simulate(means, "gold", epsilon=2.5).pulls
+        pulls = oddarm.simulate(means, "gold", epsilon=2.5, delta=0.1).pulls
         ratio, least = median_ratio(
-            lambda: oddarm.simulate(means, "gold", epsilon=2.5),  # noqa: B023
+            lambda: oddarm.simulate(means, "gold", epsilon=2.5, delta=0.1),  # noqa: B023
             lambda: draw_only(arms, pulls // n),  # noqa: B023
         )
         name = f"GOLD, edges, anytime, upper-{n}-2.5 to its end: pull / draw"

@@ -29,7 +29,8 @@ SUBJECTS: dict[str, tuple[Strategy, tuple[int, ...], tuple[int, int]]] = {
 def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
     """Return the seconds that a pull of the longer run takes beyond those of the shorter."""
     means = np.append(np.linspace(0.4, 0.6, n - 1), 0.6)
-    oddarm.simulate(means, strategy, max_outliers=2, max_pulls=n * each[0])
+    options = {"max_outliers": 2, "delta": 0.1, "until": "ranked"}
+    oddarm.simulate(means, strategy, max_pulls=n * each[0], **options)
     runs = max(1, 1_000_000 // (n * each[1])) if strategy.name == "gold" else 1
     costs = []
     for _ in range(5):
@@ -37,9 +38,7 @@ def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
         for pulls in each:
             start = time.process_time()
             made = sum(
-                oddarm.simulate(
-                    means, strategy, max_outliers=2, max_pulls=n * pulls, seed=seed
-                ).pulls
+                oddarm.simulate(means, strategy, max_pulls=n * pulls, seed=seed, **options).pulls
                 for seed in range(runs)
             )
             ends.append((made, time.process_time() - start))

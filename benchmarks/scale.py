@@ -82,7 +82,8 @@ def at_once(report: Report) -> None:
     report.add("a loop without the lock: in turn / at once", ratio, note="2 idle cores: 2")
     for strategy, n, runs in (("gold", 100, 1000), ("adaptive", 100, 24), ("adaptive", 20, 200)):
         means = oddarm.datasets.synthetic("upper", n, 2.5, seed=1).means
-        options = {"epsilon": 2.5, "bound": "paper" if strategy == "gold" else "anytime"}
+        options = {"epsilon": 2.5, "delta": 0.1, "until": "ranked"}
+        options["bound"] = "paper" if strategy == "gold" else "anytime"
         oddarm.simulate(means, strategy, runs=runs, **options)  # starts the processes
         ratio, _ = median_ratio(
             lambda: [

@@ -11,7 +11,7 @@ def main() -> None:
     """Search the flights and print the answer."""
     flights = oddarm.datasets.bundled("flights")
     with oddarm.open_table(flights.path, arm="route", reward="late", rows="all") as source:
-        result = oddarm.find(source, min_gap=0.1)
+        result = oddarm.find(source)
     result = result.with_nouns("routes", "flights")
     print(result.summary)
     print()

@@ -184,6 +184,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             epsilon=cell.epsilon,
             max_outliers=most,
             delta=cell.delta,
+            until="ranked",
             bound="anytime" if cell.radii == "anytime" else "paper",
             rewards=(0, 1) if cell.radii == "hoeffding" else "bernoulli",
             shape="bernoulli",

@@ -9,10 +9,13 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 ANSWERS = {
-    "crowd_workers": ["2 of 30 workers", "worker-11", "worker-23", "The checks cost €"],
-    "flights": ["3 of 193 routes", "EWR-OKC", "EWR-TUL", "EWR-TYS"],
-    "judge_prompts": ["1 of 8 prompts", "json"],
-    "slow_hosts": ["1 of 12 hosts", "host-08"],
+    "crowd_workers": (
+        2,
+        ["worker-23 and worker-11 stand apart", "28 workers", "The checks cost €"],
+    ),
+    "flights": (3, ["EWR-OKC, EWR-TYS and EWR-TUL stand apart", "190 routes"]),
+    "judge_prompts": (1, ["json stands apart", "7 prompts"]),
+    "slow_hosts": (1, ["host-08 stands apart", "11 hosts"]),
 }
 
 
@@ -28,6 +31,7 @@ def test_example(name, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
     shown = capsys.readouterr().out
-    for words in ANSWERS[name]:
+    found, sentences = ANSWERS[name]
+    for words in sentences:
         assert words in shown
-    assert shown.split("\n\n")[1].count("outlier") == int(shown.split()[0])
+    assert shown.split("\n\n")[1].count("outlier") == found

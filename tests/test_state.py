@@ -296,6 +296,42 @@ def test_rules_between_fields(strategy, changes, words):
 
 
 @pytest.mark.parametrize(
+    ("moment", "changes", "words"),
+    [
+        ("late", {"stages": 1, "when": 9.0}, "nothing is declared before the answer"),
+        ("late", {"verdict": "ranked"}, "verdict fits"),
+        ("late", {"verdict": "scattered"}, "at most 2 arms are declared, unless"),
+        ("done", {"verdict": "none"}, "verdict fits"),
+        ("done", {"verdict": "scattered"}, "at most 2 arms are declared, unless"),
+        ("done", {"when": "nan"}, "declared arm has the pulls after which"),
+    ],
+)
+def test_rules_between_fields_of_the_absolute_rule(moment, changes, words):
+    """A run by the absolute rule declares its answer at the end, and more arms if scattered."""
+    state = state_of(moment=moment, until="found", min_gap=0.3, slack=0.2)
+    for name, value in changes.items():
+        if isinstance(state["run"][name], dict):
+            state["run"][name]["data"][-1] = value
+        else:
+            state["run"][name] = value
+    with pytest.raises(StateError) as caught:
+        Search.from_dict(state)
+    assert words in str(caught.value)
+
+
+def test_scattered_states_have_more_arms_than_may_be_outliers():
+    """A scattered answer loads with all its arms, and is refused as any other verdict."""
+    pools = Bernoulli(pools=(40,) * 8)
+    state = state_of(moment="done", rewards=pools, until="found", min_gap=0.01, slack=0.9)
+    assert Search.from_dict(state).verdict == "scattered"
+    assert sum(state["run"]["stages"]["data"]) > 2
+    for verdict in ("running", "confirmed", "none", "ranked"):
+        damaged = {**state, "run": {**state["run"], "verdict": verdict}}
+        with pytest.raises(StateError, match="at most 2 arms are declared"):
+            Search.from_dict(damaged)
+
+
+@pytest.mark.parametrize(
     ("rho", "words"),
     [("1e999999999", "a number or a fraction"), ("1/0", "fraction"), ("0.2", "must be > 0.5")],
 )

@@ -1,7 +1,9 @@
 """A short form of `make verify`: the same checks with fewer runs."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from verification import coverage, gold, rivals, scan, tables
+from verification import coverage, evidence, gold, question, rivals, scan, tables
 from verification.report import Check
 
 
@@ -45,6 +47,43 @@ def test_rivals():
     cost = {name: float(c.note.split()[0].replace(",", "")) for name, c in found.items()}
     assert cost["wrr (paper)"] < cost["rr (paper)"]
     assert cost["wrr (anytime)"] < cost["rr (anytime)"]
+
+
+FALSE_CLAIMS = [
+    "gap exactly min_gap, no slack",
+    "nobody is false, gap 1.02",
+    "scattered is false",
+    "floor: nobody is false, gap 1.02",
+    "ratio exactly 1+ε, no slack",
+    "sub-Gaussian, nobody is false",
+    "pools, nobody is false",
+]
+
+
+@pytest.mark.slow
+def test_evidence():
+    """The evidence of false claims has a mean of at most 1, and rises to r in 1 of r runs."""
+    with ThreadPoolExecutor(1) as pool:
+        found = list(evidence.measure(pool, 20, FALSE_CLAIMS))
+    assert [str(one) for one in found if not one.holds] == []
+
+
+def test_evidence_that_is_too_high_fails():
+    """Values whose mean is above 1, or that rise too often, are not those of an e-value."""
+    fair = [[0.0, 20.0]] + [[0.0, 0.0]] * 39
+    assert evidence.Followed("fair", fair).holds
+    assert not evidence.Followed("mean", [[0.0, 3.0]] * 30 + [[0.0, 0.0]] * 10).holds
+    assert not evidence.Followed("rises", [[6.0, 0.0]] * 30 + [[0.0, 0.0]] * 10).holds
+
+
+@pytest.mark.slow
+def test_question():
+    """The absolute rule is answered rightly, at a cost below the bar; defaults end in time."""
+    names = ["19 hosts 0.05-0.14, one at 0.5; g = 0.2"]
+    with ThreadPoolExecutor(1) as pool:
+        found = list(question.measure(pool, 3, 2, names))
+    assert [str(one) for one in found if not one.holds] == []
+    assert sum(isinstance(one, question.Row) for one in found) == 1
 
 
 @pytest.mark.parametrize(("errors", "holds"), [(0, True), (77, True), (78, False)])

@@ -22,7 +22,9 @@ def main() -> None:
     outlier = np.isin(np.arange(len(instance.means)), instance.outliers)
     figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
     for name, colour, marker in (("gold", "#0072B2", "s"), ("adaptive", "#D55E00", "o")):
-        result = oddarm.simulate(instance.means, name, epsilon=2.5, seed=1)
+        result = oddarm.simulate(
+            instance.means, name, epsilon=2.5, delta=0.1, until="ranked", seed=1
+        )
         label = "GOLD (proved radii)" if name == "gold" else "adaptive"
         for chosen, face in ((~outlier, "none"), (outlier, colour)):
             axes.scatter(

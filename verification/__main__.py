@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 
 from verification import (
     adaptive,
+    budget,
     coverage,
     delays,
+    evidence,
     faults,
     gold,
     interrupts,
     memory,
+    question,
     rivals,
     scan,
     states,
@@ -21,9 +24,14 @@ from verification import (
 )
 from verification.report import Check
 
-CHECKS: dict[str, Callable[[], Iterator[Check | adaptive.Line]]] = {
+Outcome = Check | adaptive.Line | evidence.Followed | question.Row
+
+CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "gold": gold.checks,
     "adaptive": adaptive.checks,
+    "question": question.checks,
+    "evidence": evidence.checks,
+    "budget": budget.checks,
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,

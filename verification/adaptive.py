@@ -223,7 +223,13 @@ def _cost(cell: Cell, strategy: str, bound: str, seed: int) -> Cost:
     )
     started = time.process_time()
     result = oddarm.simulate(
-        instance.means, strategy, bound=bound, epsilon=cell.epsilon, delta=DELTA, seed=seed
+        instance.means,
+        strategy,
+        bound=bound,
+        epsilon=cell.epsilon,
+        delta=DELTA,
+        until="ranked",
+        seed=seed,
     )
     seconds = time.process_time() - started
     return Cost(result.pulls, seconds, ranks_first(result.ranking, instance.outliers))
@@ -235,7 +241,13 @@ def ranks_wrongly(
     """Return whether a group does not rank first on the instance of a seed; and the pulls."""
     values = means(seed)
     result = oddarm.simulate(
-        values, "adaptive", epsilon=epsilon, max_outliers=capacity, delta=DELTA, seed=seed
+        values,
+        "adaptive",
+        epsilon=epsilon,
+        max_outliers=capacity,
+        delta=DELTA,
+        until="ranked",
+        seed=seed,
     )
     truth = Truth.of(values, result.problem)
     return not truth.ranks_groups_first(result.ranking), result.pulls

@@ -35,6 +35,8 @@ from verification.report import Check
 WORKERS = 8
 MEANS = [*(0.40 + 0.01 * i for i in range(19)), 0.75]
 ARMS = [f"arm-{i}" for i in range(len(MEANS))]
+OPTIONS: dict[str, Any] = {"max_outliers": 1, "delta": 0.1, "until": "ranked"}
+"""Of each study: one that only ranks is soon over, and the next one begins."""
 SETTLED = 20.0
 """Seconds within which a server must acknowledge something again after a fault."""
 
@@ -238,8 +240,7 @@ class Load:
             limit = rng.randint(1, self._most_rewards)
             asked = self._try(lambda: client.ask(study, limit, lease_seconds=2))  # noqa: B023
             if asked is None:
-                options = {"strategy": self._strategy, "max_outliers": 1}
-                self._try(lambda: client.create(study, ARMS, **options))  # noqa: B023
+                self._try(lambda: client.create(study, ARMS, self._strategy, **OPTIONS))  # noqa: B023
                 continue
             pulls, status = asked
             rewards = {pull.id: reward(pull.id, pull.arm) for pull in pulls}
@@ -342,7 +343,7 @@ def _uninterrupted(storage: str, name: str, strategy: str) -> oddarm.Result:
             (name,),
         ).fetchall()
     database.close()
-    search = oddarm.Search(ARMS, strategy, max_outliers=1)
+    search = oddarm.Search(ARMS, strategy, **OPTIONS)
     uncounted: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(ARMS))}
     told: dict[tuple[int, int], float] = {}
     again = 0

@@ -130,6 +130,7 @@ def options_of(case: Case) -> dict[str, Any]:
         "epsilon": (2.5, 1.0, 5.0)[case.seed % 3],
         "max_outliers": 2,
         "delta": 0.1,
+        "slack": 0.0,
         "until": case.until,
         "bound": case.bound,
         "max_pulls": BUDGETS.get(case.strategy, SMALL_BUDGET),
@@ -151,9 +152,10 @@ def outcome(case: Case) -> str:
             result = drive(search, source, case, asked).result()
     except ParameterError as error:
         return f"refused: {type(error).__name__}"
+    declared = declared_in(result)
     answer = {
         "verdict": result.verdict,
-        "outliers": [str(arm) for arm in result.outliers],
+        "outliers": [str(arm) for arm in declared],
         "ranking": [str(arm) for arm in result.ranking],
         "counts": result.counts.tolist(),
         "ends": [
@@ -162,7 +164,7 @@ def outcome(case: Case) -> str:
             result.high.tobytes().hex(),
         ],
         "scores": result.scores.tobytes().hex(),
-        "statuses": list(result.statuses),
+        "statuses": statuses_of(result, declared),
         "certificates": [
             (
                 certificate.members,
@@ -179,6 +181,21 @@ def outcome(case: Case) -> str:
     return (
         f"{result.verdict} after {result.pulls}: {hashlib.sha256(text.encode()).hexdigest()[:24]}"
     )
+
+
+def declared_in(result: Any) -> list[int]:
+    """Return what version 0.1 called outliers: those, and candidates that have a score."""
+    guessed = [arm for arm in result.candidates if not np.isnan(result.scores[arm])]
+    return [*result.outliers, *guessed]
+
+
+def statuses_of(result: Any, declared: list[int]) -> list[str]:
+    """Return what is decided of each arm, in the words of version 0.1."""
+    rest = "undecided" if result.verdict in ("budget", "running") else "normal"
+    return [
+        "failed" if status == "failed" else "outlier" if arm in declared else rest
+        for arm, status in enumerate(result.statuses)
+    ]
 
 
 def drive(search: Any, source: Source, case: Case, asked: Any) -> Any:

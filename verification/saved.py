@@ -21,6 +21,12 @@ MODELS: dict[str, Rewards] = {
     "pools": Bernoulli(pools=SIZES),
     "bounded-pools": Bounded(minimum=-1.0, maximum=3.0, pools=SIZES),
 }
+RULES: dict[str, dict[str, Any]] = {
+    "absolute": {"min_gap": 0.3, "slack": 0.2},
+    "floor": {"min_gap": 0.3, "epsilon": 2.5, "slack": 0.2, "until": "confirmed"},
+    "scattered": {"min_gap": 0.01, "slack": 0.9},
+}
+"""Rules beside the relative one without a floor; pools end with the verdict "scattered"."""
 MOMENTS = ("fresh", "begun", "middle", "late", "aside", "done")
 """When a search is saved: with no reward, before every arm has one, in an early and a late round,
 with a failed arm, and when it is done."""
@@ -60,18 +66,20 @@ def kinds() -> Iterator[tuple[str, Strategy, dict[str, Any]]]:
     for kind, model in MODELS.items():
         for until in ("ranked", "found", "confirmed"):
             yield f"adaptive-{until}-{kind}", Adaptive(), {"rewards": model, "until": until}
+        for rule, options in RULES.items():
+            yield f"adaptive-{rule}-{kind}", Adaptive(), {"rewards": model, **options}
     for name, cls in STRATEGIES.items():
         if name == "adaptive":
             continue
         for kind, model in MODELS.items():
             if not cls.finite and model.pools is not None:
                 continue
-            options: dict[str, Any] = {"rewards": model, "until": "ranked"}
-            yield f"{name}-{kind}", cls(), options
+            ranked: dict[str, Any] = {"rewards": model, "until": "ranked"}
+            yield f"{name}-{kind}", cls(), ranked
             if name == "gold":
-                yield f"gold-intervals-{kind}", Gold(form="intervals"), options
+                yield f"gold-intervals-{kind}", Gold(form="intervals"), ranked
             if kind in ("bernoulli", "bounded") and name != "fixed":
-                yield f"{name}-paper-{kind}", cls(), {**options, "bound": "paper"}
+                yield f"{name}-paper-{kind}", cls(), {**ranked, "bound": "paper"}
 
 
 def at_moment(strategy: Strategy, options: dict[str, Any], moment: str) -> Search:

@@ -140,8 +140,11 @@ def judge(low, high, member, epsilon, side):
     return verdict, apart, most, certain, possible
 
 
-def are_groups(configurations, member, epsilon, side):
-    """Return in which configurations of means (rows) the members are a general outlier group."""
+def are_groups(configurations, member, epsilon, side, floor=0):
+    """Return in which configurations of means (rows) the members are a general outlier group.
+
+    Its distance must also exceed `floor`.
+    """
     order = np.argsort(configurations, axis=1, kind="stable")
     means = np.take_along_axis(configurations, order, axis=1)
     inside = np.asarray(member)[order]
@@ -156,7 +159,7 @@ def are_groups(configurations, member, epsilon, side):
         ends = inside[:, k] if k < means.shape[1] else np.ones(len(means), dtype=bool)
         long_enough &= ~(ends & (size > 0) & (size < side))
         size = np.where(ends, 0, size + 1)
-    return long_enough & (apart > (1 + epsilon) * widest)
+    return long_enough & (apart > np.maximum((1 + epsilon) * widest, floor))
 
 
 def subsets(n, most):

@@ -26,12 +26,13 @@ def drive(search, arms, pulls=math.inf):
 
 
 def test_ask_and_tell():
-    """Names go out and come in; the search ends with an answer and ranks all arms."""
+    """Names go out and come in; the search ends with an answer and a ranking of all arms."""
     search = drive(Search(NAMES), SimulatedArms(MEANS))
     result = search.result()
     assert result.ranking[0] == "j"
     assert sorted(result.ranking) == NAMES
     assert result.verdict == search.verdict == "confirmed"
+    assert result.outliers == ["j"]
     assert search.ask() == []
 
 

@@ -59,7 +59,7 @@ def test_a_study_runs_to_its_end(storage):
     with started(storage) as study:
         run_to_the_end(study, SimulatedArms(EASY))
         result = study.result()
-        assert result.outliers == ["arm-5"]
+        assert result.candidates == ["arm-5"]
         assert study.ask() == []
         (info,) = list_studies(storage)
         assert (info.name, info.status, info.verdict) == ("demo", "done", "ranked")

@@ -21,6 +21,8 @@ TIES = {
     "0, 6, 12, 33 of 100": {i: (100, k) for i, k in enumerate((0, 6, 12, 33))},
 }
 SIZES = (4, 5, 10, 12, 15, 20)
+EXACT = 0.0
+"""The slack of a search whose line is ε itself."""
 
 
 @pytest.mark.parametrize("counts", TIES.values(), ids=TIES)
@@ -30,7 +32,9 @@ def test_a_gap_exactly_at_the_line_is_not_a_group(counts, until):
     for seed in range(5):
         items = {arm: [1] * k + [0] * (size - k) for arm, (size, k) in counts.items()}
         source = PoolSource(items, score=float, seed=seed)
-        result = oddarm.find(source, epsilon=2.5, max_outliers=1, until=until, delta=0.01)
+        result = oddarm.find(
+            source, epsilon=2.5, max_outliers=1, until=until, delta=0.01, slack=EXACT
+        )
         assert (result.verdict, result.outliers) == ("none", [])
         assert all(one.status == "refuted" for one in result.certificates)
         assert all(one.epsilon <= 2.5 for one in result.certificates)
@@ -78,7 +82,7 @@ def test_answers_equal_brute_force_on_small_pools(zero_one, instances, until):
         )
         result = oddarm.find(
             source, epsilon=float(epsilon), max_outliers=most, strict=problem.strict,
-            until=until, delta=0.01,
+            until=until, delta=0.01, slack=EXACT,
         )  # fmt: skip
         if until == "ranked":
             assert all(frozenset(result.ranking[: len(group)]) == group for group in groups)
@@ -99,8 +103,9 @@ def test_rounding_does_not_decide_before_the_pools_are_exhausted(counts, until):
     sizes = tuple(size for size, _ in counts.values())
     means = np.array([k / size for size, k in counts.values()])
     for shift in (0.0, 0.01, 0.03, 0.07, 0.1):
+        rewards = Bernoulli(pools=sizes)
         search = oddarm.Search(
-            len(counts), max_outliers=1, until=until, rewards=Bernoulli(pools=sizes)
+            len(counts), max_outliers=1, until=until, slack=EXACT, rewards=rewards
         )
         run = search.run
         run.low[:] = run.high[:] = run.means[:] = means + shift
@@ -126,7 +131,7 @@ def test_sums_of_decimals_are_exact():
     """Ten rewards of 0.1 have the mean 1/10, and their gaps are compared as such."""
     pools = {"a": [0.1] * 10, "b": [0.2] * 10, "c": [0.3] * 10, "d": [0.65] * 10}
     source = RecordedSource(pools, rewards=(0, 1))
-    result = oddarm.find(source, epsilon=2.5, max_outliers=1, until="confirmed")
+    result = oddarm.find(source, epsilon=2.5, max_outliers=1, until="confirmed", slack=EXACT)
     assert result.verdict == "none"
     search = oddarm.Search(list(pools), max_outliers=1, rewards=source.rewards)
     for arm, rewards in pools.items():
@@ -173,6 +178,6 @@ def test_the_certain_epsilon_is_rounded_down():
 def test_a_comparison_knows_exact_ties():
     """The truth of a comparison is that of the fractions, not of their floats."""
     source = RecordedSource.from_counts(TIES["3, 5, 12 of 15"])
-    compared = oddarm.compare(source, ["adaptive"], max_outliers=1, until="confirmed")
+    compared = oddarm.compare(source, ["adaptive"], max_outliers=1, until="confirmed", slack=EXACT)
     assert compared.groups == ()
     assert compared.runs[0].right is True

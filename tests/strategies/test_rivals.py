@@ -10,6 +10,7 @@ from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, RO
 from oddarm.strategies.sigma.wrr import weight
 
 BUDGET = 3000
+DELTA = 0.1
 
 
 @pytest.mark.parametrize(
@@ -36,19 +37,19 @@ def reward_table(seed, bernoulli):
 
 
 CASES = {
-    "rr": (RR(k=2), lambda t, b: literal.rr(t, b, 0.1, 2, BUDGET)),
-    "rr k=1": (RR(k=1), lambda t, b: literal.rr(t, b, 0.1, 1, BUDGET)),
-    "wrr": (WRR(k=2), lambda t, b: literal.wrr(t, b, 0.1, 2, BUDGET)),
-    "wrr k=1": (WRR(k=1), lambda t, b: literal.wrr(t, b, 0.1, 1, BUDGET)),
-    "nrr": (NRR(k=2), lambda t, b: literal.nrr(t, b, 0.1, 2, BUDGET)),
-    "ib": (IB(k=2), lambda t, b: literal.ib(t, b, 0.1, 2, BUDGET)),
-    "ib k=0": (IB(k=0), lambda t, b: literal.ib(t, b, 0.1, 0, BUDGET)),
-    "roai-elim": (ROAIElim(k=2), lambda t, b: literal.roai(t, b, 0.1, 2, BUDGET, lucb=False)),
-    "roai-lucb": (ROAILUCB(k=2), lambda t, b: literal.roai(t, b, 0.1, 2, BUDGET, lucb=True)),
-    "maxgap": (MaxGap(), lambda t, b: literal.maxgap(t, b, 0.1, BUDGET, values=1, largest=2)),
+    "rr": (RR(k=2), lambda t, b: literal.rr(t, b, DELTA, 2, BUDGET)),
+    "rr k=1": (RR(k=1), lambda t, b: literal.rr(t, b, DELTA, 1, BUDGET)),
+    "wrr": (WRR(k=2), lambda t, b: literal.wrr(t, b, DELTA, 2, BUDGET)),
+    "wrr k=1": (WRR(k=1), lambda t, b: literal.wrr(t, b, DELTA, 1, BUDGET)),
+    "nrr": (NRR(k=2), lambda t, b: literal.nrr(t, b, DELTA, 2, BUDGET)),
+    "ib": (IB(k=2), lambda t, b: literal.ib(t, b, DELTA, 2, BUDGET)),
+    "ib k=0": (IB(k=0), lambda t, b: literal.ib(t, b, DELTA, 0, BUDGET)),
+    "roai-elim": (ROAIElim(k=2), lambda t, b: literal.roai(t, b, DELTA, 2, BUDGET, lucb=False)),
+    "roai-lucb": (ROAILUCB(k=2), lambda t, b: literal.roai(t, b, DELTA, 2, BUDGET, lucb=True)),
+    "maxgap": (MaxGap(), lambda t, b: literal.maxgap(t, b, DELTA, BUDGET, values=1, largest=2)),
     "maxgap-top2": (
         MaxGapTop2(),
-        lambda t, b: literal.maxgap(t, b, 0.1, BUDGET, values=2, largest=2),
+        lambda t, b: literal.maxgap(t, b, DELTA, BUDGET, values=2, largest=2),
     ),
 }
 
@@ -66,6 +67,7 @@ def test_equals_a_plain_rendering(case, seed, bernoulli):
         len(table),
         strategy,
         max_outliers=2,
+        delta=DELTA,
         bound="paper",
         rewards="bernoulli" if bernoulli else (0, 1),
         max_pulls=BUDGET,
@@ -100,11 +102,12 @@ def test_slow_rivals_end_too(strategy):
     table = (rng.random((5, 60_000)) < means[:, None]).astype(float)
     rows = table.tolist()
     if isinstance(strategy, IB):
-        pulls, answer = literal.ib(rows, True, 0.1, 1, 60_000)
+        pulls, answer = literal.ib(rows, True, DELTA, 1, 60_000)
     else:
         lucb = isinstance(strategy, ROAILUCB)
-        pulls, answer = literal.roai(rows, True, 0.1, 2, 60_000, lucb=lucb)
-    search = oddarm.Search(5, strategy, max_outliers=2, bound="paper", max_pulls=60_000)
+        pulls, answer = literal.roai(rows, True, DELTA, 2, 60_000, lucb=lucb)
+    options = {"max_outliers": 2, "delta": DELTA, "bound": "paper", "max_pulls": 60_000}
+    search = oddarm.Search(5, strategy, **options)
     while not search.done:
         for arm in search.ask(1):
             search.tell(arm, table[arm][search.tally.counts[arm]])
@@ -221,7 +224,7 @@ def test_answers_say_what_they_are():
     """Each rule has its own sentence, and NRR and IB claim no proof."""
     means = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
     shown = oddarm.simulate(means, "rr", max_outliers=1)
-    assert "1 of 8 arms lies above mean + 2 deviations of all arms" in shown.summary
+    assert "Of 8 arms, number 7 lies above mean + 2 deviations of all arms" in shown.summary
     assert "not proved" in oddarm.simulate(means, "nrr", max_outliers=1).summary
 
 

@@ -202,8 +202,8 @@ def compare(
         >>> log = oddarm.sources.RecordedSource.from_counts(late)
         >>> print(oddarm.compare(log, ["adaptive", "rr"], max_outliers=1).table())
         strategy   pulls   share  verdict    found  right  first ranked
-        adaptive     668  33.4 %  confirmed      1  yes    gru
-        rr         1,761  88.0 %  none           0  no     gru
+        adaptive     674  33.7 %  confirmed      1  yes    gru
+        rr         1,789  89.5 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
     check_names(compare, problem, ProblemOptions)

@@ -369,7 +369,8 @@ class Result:
         widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
         widths = widths[widths > 0]
         if not len(widths):  # all means are exact
-            widths = np.ptp(self.means[~np.isnan(self.means)], keepdims=True)
+            known = self.means[~np.isnan(self.means)]
+            widths = known.max(initial=0.0, keepdims=True) - known.min(initial=0.0)
         typical = float(np.median(widths)) or 1.0
         return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 

@@ -267,9 +267,8 @@ def test_the_brute_force_knows_groups():
 
 def decided(low, high, epsilon, most, until="ranked"):
     """Return a run of the strategy that has decided by the given intervals."""
-    search = oddarm.Search(
-        len(low), "adaptive", epsilon=epsilon, max_outliers=most, rewards=(-100, 200), until=until
-    )
+    options = {"epsilon": epsilon, "max_outliers": most, "until": until, "slack": 0}
+    search = oddarm.Search(len(low), "adaptive", rewards=(-100, 200), **options)
     run = search.run
     run.low[:], run.high[:], run.means[:] = low, high, (low + high) / 2
     search.tally.counts[:] = 10

@@ -18,8 +18,8 @@ INSTANCES = {
     "fifty": (lambda seed: configuration("upper-50-5", seed=seed).means, {"epsilon": 5}),
     "both sides": (lambda _: [0.02, *BULK, 0.9], {"max_outliers": 2}),
     "fewer than may be": (lambda _: [*BULK, 0.95], {"max_outliers": 2, "epsilon": 5}),
-    "found": (lambda _: [*BULK, 0.95], {"max_outliers": 1, "until": "found"}),
-    "none": (lambda _: [*BULK, 0.38], {"max_outliers": 1, "until": "confirmed"}),
+    "found": (lambda _: [*BULK, 0.95], {"max_outliers": 1, "until": "found", "slack": 0}),
+    "none": (lambda _: [*BULK, 0.38], {"max_outliers": 1, "until": "confirmed", "slack": 0}),
 }
 PULLS = {
     "above": 664,
@@ -36,11 +36,9 @@ PULLS = {
 
 def mean_pulls(name):
     """Return the geometric mean of pulls over eight seeds."""
-    means, options = INSTANCES[name]
-    pulls = [
-        oddarm.simulate(means(seed), seed=seed, max_pulls=1_000_000, **options).pulls
-        for seed in range(8)
-    ]
+    means, given = INSTANCES[name]
+    options = {"until": "ranked", "delta": 0.1, "max_pulls": 1_000_000, **given}
+    pulls = [oddarm.simulate(means(seed), seed=seed, **options).pulls for seed in range(8)]
     return float(np.exp(np.log(pulls).mean()))
 
 

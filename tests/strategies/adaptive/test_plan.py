@@ -526,7 +526,7 @@ def test_no_neighbouring_share_is_cheaper():
             continue
         ones = np.ones(arms.n)
         aim = planner._block(first, last, gap)
-        factors, cost, _ = planner._climb(planner.arms, aim, RoundPlan(ones, math.inf))
+        factors, cost, _ = planner._climb(planner.arms, aim, *[RoundPlan(ones, math.inf)] * 2)
         cuts = places_around(first, last, arms.n).tolist()
         problem = epsilon, most - sum(arms.declared), min_segment
         prices = [
@@ -575,8 +575,8 @@ def test_the_widest_gaps_lie_beside_no_declared_arm():
 
 def told(arms, epsilon, most, until):
     """Return a search with bounded rewards that knows the arms by their intervals."""
-    options = {"epsilon": epsilon, "max_outliers": most, "until": until, "rewards": (-9, 9)}
-    search = oddarm.Search(arms.n, "adaptive", **options)
+    options = {"epsilon": epsilon, "max_outliers": most, "until": until, "slack": 0}
+    search = oddarm.Search(arms.n, "adaptive", rewards=(-9, 9), **options)
     run = search.run
     run.low[:], run.high[:], run.means[:] = arms.low, arms.high, arms.means
     search.tally.counts[:] = arms.counts

@@ -131,7 +131,7 @@ def test_whole_sweeps_rank_the_same_arms_first():
         for arm in search.ask():
             search.tell(arm, arms.draw(arm))
     one_by_one = oddarm.simulate(instance.means, "gold", epsilon=5.0, seed=3)
-    assert set(search.result().outliers) == set(instance.outliers) == set(one_by_one.outliers)
+    assert set(search.result().candidates) == set(instance.outliers) == set(one_by_one.candidates)
     assert one_by_one.pulls <= search.pulls <= one_by_one.pulls + 20
 
 
@@ -142,11 +142,11 @@ def test_an_arm_told_far_ahead_does_not_separate_early():
         search.tell(arm, 0)
     search.tell(0, np.zeros(5000))
     search.tell(1, np.ones(5000))
-    assert not search.result().outliers
+    assert not search.result().candidates
     while not search.done:
         for arm in search.ask(1):
             search.tell(arm, float(arm == 1))
-    assert search.result().outliers == [1]
+    assert search.result().candidates == [1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -173,7 +173,7 @@ def test_judged_pulls_in_any_order(seed):
             counts, judged = run.tally.counts[in_play], run.judged[in_play]
             np.testing.assert_array_equal(judged, np.minimum(counts, counts.min() + 1))
             np.testing.assert_array_equal(run.beta[in_play], run.radius.radii(judged))
-    assert search.result().outliers == [4]
+    assert search.result().candidates == [4]
 
 
 def test_batches_keep_the_order_of_separation():
@@ -193,14 +193,14 @@ def test_arms_far_apart_without_a_range():
     model = oddarm.rewards.SubGaussian(scale=0.01)
     means = [0.0, 1.0, 2.0, 50.0, 98.0, 99.0, 100.0]
     result = oddarm.simulate(means, "gold", rewards=model, max_outliers=1)
-    assert result.outliers == [3]
+    assert result.candidates == [3]
     assert result.pulls == 16 * 7
 
 
 def test_capacity_that_is_no_whole_number():
     """As printed, GOLD waits for an arm more than any group has; the rigorous version does not."""
     means = [*np.linspace(0.2, 0.3, 10), 0.95]
-    assert len(oddarm.simulate(means, "gold", rho=0.9).outliers) == 1
+    assert len(oddarm.simulate(means, "gold", rho=0.9).candidates) == 1
     assert (
         oddarm.simulate(means, "gold", rho=0.9, bound="paper", max_pulls=50_000).verdict == "budget"
     )
@@ -212,12 +212,12 @@ def test_all_arms_may_become_terminal_at_one_pull():
     b = oddarm.Problem().b
     low, high = 2 * b * radius(300), b * (radius(300) + radius(299))
     d = (low + high) / 2
-    search = oddarm.Search(3, "gold", max_outliers=1, rewards=(0, 1))
+    search = oddarm.Search(3, "gold", max_outliers=1, rewards=(0, 1), delta=0.1)
     while not search.done:
         for arm in search.ask(1):
             search.tell(arm, [0.0, 2 * d, d][arm])
     assert search.pulls == 900
-    assert len(search.result().outliers) == 3
+    assert len(search.result().candidates) == 3
 
 
 def test_ties_and_zero_variance_arms():
@@ -235,7 +235,7 @@ def test_sub_gaussian_rewards_warm_up():
         rewards=oddarm.rewards.SubGaussian(scale=1.0),
         max_outliers=1,
     )
-    assert result.outliers == [4]
+    assert result.candidates == [4]
     assert result.counts.min() >= 16
 
 

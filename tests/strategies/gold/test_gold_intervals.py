@@ -16,7 +16,7 @@ from oddarm.testing import check_strategy
 FORM = Gold(form="intervals")
 
 
-def literal(means, seed, *, epsilon, most, delta=0.1):
+def literal(means, seed, *, epsilon, most, delta):
     """Sweep, intersect ŷ ± bβ after each sweep, part what does not overlap; O(n²) per sweep."""
     n = len(means)
     arms = SimulatedArms(means, seed=seed)
@@ -52,8 +52,10 @@ def literal(means, seed, *, epsilon, most, delta=0.1):
 def test_equals_a_literal_rendering(seed, kind):
     """T and every S equal those of an independent rendering."""
     instance = oddarm.datasets.synthetic(kind, 20, 5.0, seed=seed)
-    result = oddarm.simulate(instance.means, FORM, epsilon=5.0, max_outliers=2, seed=seed)
-    pulls, score = literal(instance.means.tolist(), seed, epsilon=5.0, most=2)
+    result = oddarm.simulate(
+        instance.means, FORM, epsilon=5.0, max_outliers=2, delta=0.1, seed=seed
+    )
+    pulls, score = literal(instance.means.tolist(), seed, epsilon=5.0, most=2, delta=0.1)
     assert result.pulls == pulls
     assert {i: int(s) for i, s in enumerate(result.scores) if s > 0} == score
 
@@ -94,7 +96,7 @@ def test_agrees_with_the_edge_form():
         instance = oddarm.datasets.synthetic(kind, 50, 5.0, seed=seed)
         edges = oddarm.simulate(instance.means, "gold", epsilon=5.0, seed=seed)
         intervals = oddarm.simulate(instance.means, FORM, epsilon=5.0, seed=seed)
-        assert set(edges.outliers) == set(intervals.outliers) == set(instance.outliers)
+        assert set(edges.candidates) == set(intervals.candidates) == set(instance.outliers)
         assert 0.85 * edges.pulls <= intervals.pulls <= edges.pulls + 50
 
 
@@ -116,7 +118,7 @@ def test_arrays_are_the_same_as_single_tells():
         for arm, reward in zip(arms.tolist(), rewards.tolist(), strict=True):
             searches[1].tell(arm, reward)
     assert searches[0].to_dict() == searches[1].to_dict()
-    assert searches[0].result().outliers == [4]
+    assert searches[0].result().candidates == [4]
 
 
 def test_batches_keep_the_order_of_separation():
@@ -135,7 +137,7 @@ def test_arms_far_apart_without_a_range():
     model = oddarm.rewards.SubGaussian(scale=0.01)
     means = [0.0, 1.0, 2.0, 50.0, 98.0, 99.0, 100.0]
     result = oddarm.simulate(means, FORM, rewards=model, max_outliers=1)
-    assert result.outliers == [3]
+    assert result.candidates == [3]
     assert result.pulls == 16 * 7
 
 
@@ -144,7 +146,7 @@ def test_many_arms():
     means = np.random.default_rng(0).uniform(0.1, 0.2, 100_000)
     means[777] = 0.999
     result = oddarm.simulate(means, FORM, max_outliers=1)
-    assert result.outliers == [777]
+    assert result.candidates == [777]
     assert result.order[0] == 777
     assert isinstance(result.names, range)
 

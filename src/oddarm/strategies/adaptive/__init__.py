@@ -2,8 +2,9 @@
 
 `run` asks for pulls and takes note of rewards, a `round` at a time; `certify` says what is certain,
 `plan` which arms to pull for it. `absolute` does both for the absolute rule, and `absolute_run`
-follows it. `evidence` says how sure a run is. `constants` has what was chosen by hand, `saved` the
-form of the state in files. docs/adaptive.md has the statements, the proofs and the cost argument.
+follows it. `guess` has the best guess, and which arms to pull for that. `evidence` says how sure a
+run is. `constants` has what was chosen by hand, `saved` the form of the state in files.
+docs/adaptive.md has the statements, the proofs and the cost argument.
 """
 
 from oddarm.strategies.adaptive.run import AdaptiveRun

@@ -165,7 +165,7 @@ def _plan_for(arms: Arms, rules: Rules, members: Flags, cuts: Wholes) -> RoundPl
     # No gap is that wide, so no rival is to be ruled out.
     only_gaps = _any_piece(rules, wanted, NO_GAP)
     factors, cost = plan_target(arms, only_gaps, target, ones, np.inf)
-    if wanted is not members:
+    if wanted is not members or cost == np.inf:
         return RoundPlan(factors, cost)
     for first, last in pairwise(cuts.tolist()):
         if last - first > rules.max_members:

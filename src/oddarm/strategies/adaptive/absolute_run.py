@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from oddarm._typing import Flags, Floats, Indices
@@ -10,11 +12,15 @@ from oddarm.kernels.blocks import Arms, Rules
 from oddarm.problem import rounded_down, rounded_up
 from oddarm.strategies.adaptive.absolute import apart_at, certain_answer, plan_answer
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
+from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
 from oddarm.strategies.base import Verdict
 
 __all__ = ["AbsoluteRun"]
+
+NO_OTHERS: tuple[float, ...] = (0.0, inf, 0.0, 0.0)
+"""What is certain of distances if everyone lies apart, or nobody does."""
 
 
 class AbsoluteRun(AdaptiveRun):
@@ -30,9 +36,10 @@ class AbsoluteRun(AdaptiveRun):
         answer = certain_answer(arms, rules)
         if answer.verdict == "running":
             return
-        some = answer.members.any() and not answer.members.all()  # else there are no others
-        judgement = judge(arms, rules, answer.members) if some else Judgement()
-        self._answer(answer.verdict, answer.members, judgement.bounds)
+        bounds = NO_OTHERS
+        if answer.members.any() and not answer.members.all():
+            bounds = judge(arms, rules, answer.members).bounds
+        self._answer(answer.verdict, answer.members, bounds)
 
     def _conclude(self) -> None:
         """End the run by the means themselves, in exact arithmetic: all pools are exhausted."""
@@ -40,19 +47,14 @@ class AbsoluteRun(AdaptiveRun):
         found = apart(means, self.context.problem)
         members = np.zeros(self.context.n, dtype=np.bool_)
         members[np.array(found.members, dtype=np.intp)] = True
-        if members.all() or not members.any():  # there are no others, or no outliers
-            self._answer("scattered" if members.any() else "none", members)
-            return
-        bounds = [
-            end(x)
-            for x in distances(means, set(np.flatnonzero(members).tolist()))
-            for end in (rounded_down, rounded_up)
-        ]
-        self._answer("scattered" if found.scattered else "confirmed", members, tuple(bounds))
+        bounds = NO_OTHERS
+        if members.any() and not members.all():
+            exact = distances(means, set(np.flatnonzero(members).tolist()))
+            bounds = tuple(end(x) for x in exact for end in (rounded_down, rounded_up))
+        answer: Verdict = "confirmed" if members.any() else "none"
+        self._answer("scattered" if found.scattered else answer, members, bounds)
 
-    def _answer(
-        self, verdict: Verdict, members: Flags, bounds: tuple[float, ...] = Judgement.bounds
-    ) -> None:
+    def _answer(self, verdict: Verdict, members: Flags, bounds: tuple[float, ...]) -> None:
         """End the run."""
         self.verdict, self.complete = verdict, True
         if members.any():
@@ -81,9 +83,9 @@ class AbsoluteRun(AdaptiveRun):
         by_mean = np.argsort(means, kind="stable")
         return apart_at(means, by_mean, self.line, self.max_members)[0]
 
-    def guess(self, order: Indices) -> list[int]:
-        """Return the arms that are apart by the estimates, as they come in `order`."""
-        return [int(arm) for arm in order[self._apart()[order]]]
+    def _guess(self) -> Guess:
+        """Return who is apart by the estimates, and the line that decides it."""
+        return Guess(self._apart(), (self.line,))
 
     def order(self) -> Indices:
         """The arms that are apart first; each furthest out first."""

@@ -28,9 +28,11 @@ def odds_for(certain: Callable[[float], bool]) -> float:
 
     Example:
         >>> round(odds_for(lambda delta: delta >= 0.05), 1)
-        19.9
+        20.0
     """
     low, high = 0.0, math.log(MOST_ODDS)
+    if not certain(math.exp(-high / 2**STEPS)):  # mostly so at first, and then nothing else is
+        return 1.0
     if certain(1 / MOST_ODDS):
         return MOST_ODDS
     for _ in range(STEPS):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ from oddarm.strategies.adaptive.constants import (
     WIDE_SHARE,
 )
 from oddarm.strategies.adaptive.evidence import odds_for
+from oddarm.strategies.adaptive.guess import Guess, best_group, pulls_for, room_to_move
 from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
 from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext
@@ -249,9 +251,9 @@ class AdaptiveRun(Run):
         if self.context.until != "ranked" and guess.any():
             return judge(arms, rules, guess).verdict == 1
         stages: list[Stage] = []
-        complete, _ = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
-        if not guess.any():
-            return complete and not last_confirmed(stages)
+        _, over = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
+        if not guess.any():  # arms that every group contains, not yet judged, may be a group
+            return over and all(stage.judgement.verdict == -1 for stage in stages)
         return any(bool((stage.members == guess).all()) for stage in stages)
 
     def forecast(self) -> int | None:
@@ -260,8 +262,19 @@ class AdaptiveRun(Run):
             return None
         counts = self.tally.counts.astype(np.float64)
         with np.errstate(over="ignore"):
-            pulls = float(counts @ (self._whole_plan(counts) - 1.0))
+            pulls = float(counts @ (self._up_to_date()._whole_plan(counts) - 1.0))
         return math.ceil(pulls) if 0 < pulls < MOST_FORECAST else None
+
+    def _up_to_date(self) -> Self:
+        """Return a run that knows all rewards told; this one stays as it is."""
+        if not self.dirty.any():
+            return self
+        other = copy(self)
+        for name in ("low", "high", "means", "dirty", "by_low", "by_high", "by_mean"):
+            setattr(other, name, getattr(self, name).copy())
+        other._refresh()
+        other._sort()
+        return other
 
     def _whole_plan(self, counts: Floats) -> Floats:
         """Return by what factors pulls must grow until all is decided, by the estimates."""
@@ -377,7 +390,8 @@ class AdaptiveRun(Run):
             quota = np.minimum(quota, left)
         if quota.any() or not self.ready:
             return quota
-        quota = self._planned_quota(asked, at_once)
+        plan = self._guess_quota if self.context.until == "budget" else self._planned_quota
+        quota = plan(asked, at_once)
         if left is not None:
             quota = np.minimum(quota, left)
             if not quota.any():  # the planned arms are used up
@@ -422,6 +436,17 @@ class AdaptiveRun(Run):
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
 
+    def _guess_quota(self, asked: Wholes, at_once: int | None) -> Wholes:
+        """Return the pulls of a round that makes the best guess better."""
+        widths = (self.high - self.low) * np.sqrt(self.tally.counts / asked)  # all told
+        if self.tally.pools is not None:
+            widths = np.where(asked < self.tally.pools, widths, 0.0)
+        means = self.tally.means
+        room = np.min([room_to_move(means, line) for line in self._guess().lines], axis=0)
+        return pulls_for(
+            asked.astype(np.float64), widths / 2, room, self.context.costs, at_once or 1
+        )
+
     def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
         arms, rules = self._foreseen(counts), self._rules(caution)
@@ -458,22 +483,16 @@ class AdaptiveRun(Run):
         )
 
     def guess(self, order: Indices) -> list[int]:
-        """Return the arms declared; before there are any, the block that leads by the estimates.
-
-        Nobody, if that block is not as far from the others as it must be.
-        """
-        if self.stages or not self.ready:
+        """Return the arms declared, or with them the best guess while the run goes on."""
+        if not self.ready or self.verdict != "running":
             return self.declared(order)
-        means = self.tally.means
-        by_mean = np.argsort(means, kind="stable")
-        gaps = estimated_gaps(means, by_mean)
-        gap, first, last = best_block(
-            Arms.exactly(means, by_mean, self.members), self._rules(), gaps, 0
-        )
-        if gap <= self.line:
-            return []
-        block = order[np.isin(order, by_mean[first:last])]
-        return [int(arm) for arm in block]
+        return [int(arm) for arm in order[self._guess().members[order]]]
+
+    def _guess(self) -> Guess:
+        """Return the best guess by the sample means, which contains the declared arms."""
+        factor = (self._limits["gap_factor"] + self._limits["sure_factor"]) / 2
+        sizes = self.max_members, self.min_segment
+        return best_group(self.tally.means, *sizes, factor, self.line, self.members)
 
     @property
     def line(self) -> float:
@@ -496,16 +515,19 @@ class AdaptiveRun(Run):
         return when
 
     def order(self) -> Indices:
-        """Declared arms first, by stage; then the block that leads; each furthest out first."""
+        """Declared arms first, by stage; then the best guess; each furthest out first."""
         n = self.context.n
         if not self.ready:
             return np.arange(n)
         means, declared = self.tally.means, self.members
-        by_mean = np.argsort(means, kind="stable")
-        arms, gaps = Arms.exactly(means, by_mean, declared), estimated_gaps(means, by_mean)
-        _, first, last = best_block(arms, self._rules(), gaps, 0)
         stage_of = np.full(n, n + 1)
-        stage_of[by_mean[first:last]] = n
+        if self.verdict == "running":
+            stage_of[self._guess().members] = n
+        else:
+            by_mean = np.argsort(means, kind="stable")
+            arms, gaps = Arms.exactly(means, by_mean, declared), estimated_gaps(means, by_mean)
+            _, first, last = best_block(arms, self._rules(), gaps, 0)
+            stage_of[by_mean[first:last]] = n
         for k, stage in enumerate(self.stages):
             stage_of[stage.new] = k
         far = np.abs(means - np.median(means))

@@ -65,7 +65,7 @@ class NRR(SigmaStrategy):
         >>> high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15, 0.95]
         >>> result = oddarm.simulate(high, "nrr", max_outliers=1)
         >>> result.pulls, result.provenance["delta_proved"]
-        (17, False)
+        (27, False)
     """
 
     name: ClassVar[str] = "nrr"
