@@ -370,7 +370,7 @@ class Result:
         widths = widths[widths > 0]
         if not len(widths):  # all means are exact
             known = self.means[~np.isnan(self.means)]
-            widths = known.max(initial=0.0, keepdims=True) - known.min(initial=0.0)
+            widths = np.ptp(known, keepdims=True) if len(known) else np.ones(1)
         typical = float(np.median(widths)) or 1.0
         return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 
