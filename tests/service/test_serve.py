@@ -215,7 +215,7 @@ def test_watch(storage):
                 study.tell_many({pull.id: int(pull.arm == "gru") for pull in study.ask(100)})
             rest = watching.stdout.read()
         assert watching.returncode == 0
-        assert "gru of 4 arms was the first to separate" in rest
+        assert "Of 4 arms, gru was the first to separate" in rest
 
 
 def test_watch_on_a_terminal(storage):
