@@ -24,7 +24,7 @@ from oddarm.errors import (
     StateError,
     UnknownArmError,
 )
-from oddarm.ledger import Ledger
+from oddarm.ledger import ROUNDING, Ledger
 from oddarm.options import DEFAULT_SLACK, BoundKind, Until
 from oddarm.problem import Problem
 from oddarm.results.result import Result
@@ -621,7 +621,8 @@ def _pulls_of_budget(
     """Return how many pulls the budgets pay for if all arms are pulled alike; None for no limit."""
     if max_cost is None:
         return max_pulls
-    by_cost = int(min(max_cost / (1.0 if costs is None else float(costs.mean())), EXACT))
+    price = 1.0 if costs is None else float(costs.mean())
+    by_cost = int(min(max_cost * (1 + ROUNDING) / price, EXACT))
     return by_cost if max_pulls is None else min(max_pulls, by_cost)
 
 

@@ -242,6 +242,7 @@ class SearchCore:
             context = replace(
                 context,
                 problem=problem,
+                stated_delta=context.problem.delta,
                 rewards=rewards,
                 tally=tally,
                 n=len(live),

@@ -177,3 +177,14 @@ def test_pools_are_kept_to_the_declared_range():
     assert result.provenance["rewards"]["pools"] == [2] * 12
     assert isinstance(oddarm.rewards.as_rewards(result.provenance["rewards"]), Bounded)
     assert result.verdict == "none"
+
+
+def test_rewards_of_many_digits_are_added_exactly():
+    """Arms with the same rewards in another order are equal, however many digits they have."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rewards = np.round(rng.random(10), 8)
+        rows = [(f"arm-{k}", x) for k in range(5) for x in rng.permutation(rewards)]
+        table = pytest.importorskip("pandas").DataFrame(rows, columns=["arm", "x"])
+        result = oddarm.scan(table, "arm", "x", rows="all", max_outliers=1)
+        assert result.verdict == "none"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -115,10 +114,8 @@ def _fill(tally: Tally, sums: ArmSums) -> None:
     tally.pulls = int(sums.counts.sum())
     tally.totals[:] = sums.sums + sums.counts * sums.centre
     if tally.exact is not None:
-        exact = sums.exact
-        tally.exact = (
-            [Decimal(repr(x)) for x in tally.totals.tolist()] if exact is None else [*exact]
-        )
+        assert sums.exact is not None
+        tally.exact = [*sums.exact]
         tally.totals[:] = [float(total) for total in tally.exact]
     if tally.beyond is not None:
         most = sums.counts * (sums.high - tally.rewards.low)

@@ -119,7 +119,8 @@ class RunContext:
 
     `costs` has what a pull of each arm costs; None if all cost the same. `max_pulls` is the budget
     that the search began with, for strategies that divide it; a budget by cost counts with the
-    pulls that it pays for if all arms are pulled alike.
+    pulls that it pays for if all arms are pulled alike. When arms have failed, the δ of the problem
+    is the part that the other arms have of `stated_delta`.
     """
 
     problem: Problem
@@ -131,6 +132,12 @@ class RunContext:
     seed: int
     costs: Floats | None = None
     max_pulls: int | None = None
+    stated_delta: float | None = None
+
+    @property
+    def delta_of_all(self) -> float:
+        """The stated δ: that of the problem, or of the problem with the arms that have failed."""
+        return self.problem.delta if self.stated_delta is None else self.stated_delta
 
 
 class Run(ABC):

@@ -401,3 +401,13 @@ def test_answers_near_the_line_are_right(kind, delta):
     """Random instances near the line are answered wrongly in at most δ of the runs."""
     wrong = sum(wrong_near(kind, delta, seed)[0] for seed in range(30))
     assert Check(kind, wrong, 30, delta).holds
+
+
+def test_the_widest_gap_of_small_pieces_beside_each_other():
+    """A gap is possible beside a piece that is too large to be odd, to the letter."""
+    search = oddarm.Search(8, min_gap=0.35, max_outliers=2, strict=True, slack=0.1, rewards=(0, 1))
+    for arm, mean in enumerate([0.1] * 5 + [0.4, 0.7, 0.7]):
+        search.tell(arm, [mean] * 20_000)
+    result = search.result()
+    assert result.verdict == "none"
+    assert 0.3 <= result.widest_gap <= 0.35

@@ -109,3 +109,17 @@ def test_forecasts_know_all_rewards(options, model):
     assert not other.run.dirty.any()
     assert said is not None
     assert other.run.forecast() == said
+
+
+def test_arms_that_have_failed_weigh_in_the_odds():
+    """Which arms are left may depend on rewards, so an arm weighs what it weighed among all."""
+    search = oddarm.Search(20, min_gap=0.2, max_outliers=2, delta=0.05)
+    for arm in range(13):
+        search.set_aside(arm, "gone")
+    rng = np.random.default_rng(1)
+    for arm in range(13, 20):
+        search.tell(arm, (rng.random(600) < (0.9 if arm == 19 else 0.3)).astype(float))
+    odds, run, guess = search.result().evidence, search.run, np.arange(7) == 6
+    for times, certain in ((1.0, True), (1.05, False)):
+        share = 1 / (times * odds * 0.05)  # of the level of one arm of twenty at δ = 0.05
+        assert run._is_certain(guess, run._arms_at(share), run._rules()) is certain

@@ -1,4 +1,7 @@
-"""Sums of the rewards of each arm, by the database: no row reaches Python."""
+"""Sums of the rewards of each arm, by the database.
+
+No row reaches Python, unless exact sums of rewards with very many digits are wanted.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class ArmSums:
         skipped: How many bad rows were left out.
         left_out: The arms that were left out because they have too few rows.
         exact: The exact sums, each reward read as the decimal that it prints as; None if they are
-            not wanted, or the rewards have too many digits to add them in the database.
+            not wanted.
     """
 
     name: str
@@ -164,17 +167,20 @@ class DuckSums(DuckRows):
         )
         self.found = _found(self, groups, self._exact(keys, usable) if self._exactly else None)
 
-    def _exact(self, keys: str, usable: str) -> Sequence[Decimal] | None:
-        """Return the exact sums; None if the rewards have too many digits."""
+    def _exact(self, keys: str, usable: str) -> Sequence[Decimal]:
+        """Return the exact sums; by Python, if the rewards have too many digits for DuckDB."""
         [fits] = self._sql(f"SELECT {', '.join(map(_is_decimal, DECIMALS))} FROM {usable}")
+        groups = f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
         if True not in fits:
-            return None
+            return _exact_sums(self._sql(f"SELECT list(reward) {groups}"))
         digits = DECIMALS[fits.index(True)]
-        sums = self._sql(
-            f"SELECT sum(CAST(round(reward * 1e{digits}) AS BIGINT)) "
-            f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
-        )
+        sums = self._sql(f"SELECT sum(CAST(round(reward * 1e{digits}) AS BIGINT)) {groups}")
         return [Decimal(total).scaleb(-digits) for (total,) in sums]
+
+
+def _exact_sums(lists: Sequence[Sequence[Any]]) -> list[Decimal]:
+    """Return the exact sums of lists of rewards, one in each row."""
+    return [exact_sum(np.array(rewards, dtype=np.float64)) for (rewards,) in lists]
 
 
 def _is_decimal(digits: int) -> str:
@@ -208,6 +214,9 @@ class PostgresSums(PostgresRows):
             f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
         ).fetchall()
         exact = None
-        if self._exactly and all(group[-2] for group in groups):
+        if self._exactly:
             exact = [Decimal(group[-1]) for group in groups]
+            if not all(group[-2] for group in groups):  # too many digits
+                by_arm = f"FROM {usable} GROUP BY {keys} ORDER BY {keys}"
+                exact = _exact_sums(self._sql(f"SELECT array_agg(reward) {by_arm}").fetchall())
         self.found = _found(self, groups, exact)

@@ -28,7 +28,7 @@ from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.base import Verdict
 
 NO_GAP = 1e200
-__all__ = ["Answer", "apart_at", "certain_answer", "plan_answer"]
+__all__ = ["Answer", "any_piece", "apart_at", "certain_answer", "plan_answer"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def certain_answer(arms: Arms, rules: Rules) -> Answer:
     apart = float(certain[borders].min(initial=np.inf))
     if members.sum() > rules.max_members:
         return Answer("scattered", members, apart, np.inf)
-    if find_rival(_without(arms, members), _any_piece(rules, members), rules.floor) is None:
+    if find_rival(_without(arms, members), any_piece(rules, members), rules.floor) is None:
         return Answer("confirmed" if members.any() else "none", members, apart, rules.floor)
     linked = 0.0
     for first, last in pairwise(cuts.tolist()):
@@ -82,7 +82,7 @@ def _without(arms: Arms, members: Flags) -> Arms:
     return replace(arms, declared=members)
 
 
-def _any_piece(rules: Rules, members: Flags, floor: float | None = None) -> Rules:
+def any_piece(rules: Rules, members: Flags, floor: float | None = None) -> Rules:
     """Return rules by which a rival is any piece that may be small, whatever is beside it."""
     return Rules(
         floor=rules.floor if floor is None else floor,
@@ -170,7 +170,7 @@ def _plan_for(arms: Arms, rules: Rules, members: Flags, cuts: Wholes) -> RoundPl
     target = Target(places).asking(rules.sure_gap)
     ones = np.ones(len(arms.means))
     # No gap is that wide, so no rival is to be ruled out.
-    only_gaps = _any_piece(rules, wanted, NO_GAP)
+    only_gaps = any_piece(rules, wanted, NO_GAP)
     factors, cost = plan_target(arms, only_gaps, target, ones, np.inf)
     if wanted is not members or cost == np.inf:
         return RoundPlan(factors, cost)
@@ -180,7 +180,7 @@ def _plan_for(arms: Arms, rules: Rules, members: Flags, cuts: Wholes) -> RoundPl
     assert arms.pulls is not None
     cost = float(arms.pulls @ (factors - 1.0))
     other, less = plan_target(
-        _without(arms, members), _any_piece(rules, members), target, ones, cost
+        _without(arms, members), any_piece(rules, members), target, ones, cost
     )
     return RoundPlan(other, less) if less < cost else RoundPlan(factors, cost)
 

@@ -10,7 +10,12 @@ from oddarm._typing import Flags, Floats, Indices
 from oddarm.definitions.groups import apart, distances
 from oddarm.kernels.blocks import Arms, Rules
 from oddarm.problem import rounded_down, rounded_up
-from oddarm.strategies.adaptive.absolute import apart_at, certain_answer, plan_answer
+from oddarm.strategies.adaptive.absolute import (
+    any_piece,
+    apart_at,
+    certain_answer,
+    plan_answer,
+)
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
@@ -61,6 +66,10 @@ class AbsoluteRun(AdaptiveRun):
             judgement = Judgement(int(verdict == "confirmed"), bounds)
             new = np.flatnonzero(members)
             self.stages = [Stage(new, self.tally.pulls, members, judgement)]
+
+    def _piece_rules(self) -> Rules:
+        """Return the rules by which a small piece is possible, whatever is beside it."""
+        return any_piece(self._rules(), np.zeros_like(self.dirty))
 
     def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
         """Whether the guess, which may be nobody, is certain by these intervals."""

@@ -237,7 +237,7 @@ class AdaptiveRun(Run):
             guess, order = np.zeros(self.context.n, dtype=np.bool_), np.arange(self.context.n)
             decided = self.verdict in ("confirmed", "none")
             guess[self.declared(order) if decided else self.guess(order)] = True
-            delta = self.context.problem.delta
+            delta = self.context.delta_of_all  # arms that have failed weigh as much as the others
 
             def certain(odds_delta: float) -> bool:
                 share = odds_delta / delta
@@ -245,7 +245,7 @@ class AdaptiveRun(Run):
 
             self._odds = self.tally.pulls, odds_for(certain)
         odds = self._odds[1]
-        return odds if self.verdict in UNDECIDED else max(odds, 1 / self.context.problem.delta)
+        return odds if self.verdict in UNDECIDED else max(odds, 1 / self.context.delta_of_all)
 
     def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
         """Whether the guess, which may be nobody, is certain by these intervals."""
@@ -302,7 +302,8 @@ class AdaptiveRun(Run):
         """Return the widest that the gaps around a piece of outliers can be, if nobody is one."""
         if self.verdict != "none":
             return None
-        arms, rules = replace(self._arms(), declared=np.zeros_like(self.dirty)), self._rules()
+        arms = replace(self._arms(), declared=np.zeros_like(self.dirty))
+        rules = self._piece_rules()
         low, high = 0.0, float(self.high.max() - self.low.min())
         for _ in range(40):
             middle = (low + high) / 2
@@ -311,6 +312,10 @@ class AdaptiveRun(Run):
             else:
                 low = middle
         return high
+
+    def _piece_rules(self) -> Rules:
+        """Return the rules by which a piece of outliers is possible."""
+        return self._rules()
 
     def _arms(self) -> Arms:
         """Return what is known for decisions: the ends of intervals moved out by the margin."""
