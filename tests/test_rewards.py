@@ -161,7 +161,6 @@ def latencies(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="the adaptive strategy does not know min_gap alone yet", strict=False)
 def test_a_slow_host_is_found_with_2000_calls():
     """One host that is 4.4 times slower is confirmed with at most 2,000 calls, in 19 of 20 runs."""
     results = [

@@ -368,10 +368,10 @@ class Result:
         """Enough decimals to show three digits of a typical interval's width."""
         widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
         widths = widths[widths > 0]
-        if not len(widths):  # all means are exact
-            known = self.means[~np.isnan(self.means)]
-            widths = np.ptp(known, keepdims=True) if len(known) else np.ones(1)
-        typical = float(np.median(widths)) or 1.0
+        known = self.means[~np.isnan(self.means)]
+        if not len(widths) and len(known):  # all means are exact
+            widths = np.ptp(known, keepdims=True)
+        typical = (float(np.median(widths)) if len(widths) else 0.0) or 1.0
         return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
 
     def cells(self, row: ArmRow) -> tuple[str, ...]:

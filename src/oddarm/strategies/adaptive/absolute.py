@@ -16,7 +16,14 @@ from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.kernels.blocks import Arms, Rules, find_gaps, find_rival
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.strategies.adaptive.certify import estimated_gaps, sharpen
-from oddarm.strategies.adaptive.constants import FINEST_HUB, HUB_STEPS, MOST_HUBS, MOST_LINES
+from oddarm.strategies.adaptive.constants import (
+    FINEST_HUB,
+    HUB_STEPS,
+    HUBS_BY_ARMS,
+    LEAST_HUBS,
+    MOST_HUBS,
+    MOST_LINES,
+)
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.base import Verdict
 
@@ -255,7 +262,9 @@ def plan_links(arms: Arms, block: Wholes, factors: Floats, scale: float) -> None
 
 def _hubs(means: Floats, dear: Floats) -> Wholes:
     """Return which arms may be hubs: all, or the cheapest of equally many arms each."""
-    if len(means) <= MOST_HUBS:
-        return np.arange(len(means))
-    parts = np.array_split(np.arange(len(means)), MOST_HUBS)
+    n = len(means)
+    most = min(max(HUBS_BY_ARMS // n, LEAST_HUBS), MOST_HUBS)
+    if n <= most:
+        return np.arange(n)
+    parts = np.array_split(np.arange(n), most)
     return np.array([part[np.argmin(dear[part])] for part in parts])

@@ -31,6 +31,7 @@ from oddarm.strategies.adaptive.constants import (
     FIRST_CAUTION,
     FIRST_PULLS,
     FIRST_SHARES,
+    FORECAST_MARGIN,
     LARGE_CAUTION_STEP,
     LEAST_SHARE,
     MANY_ARMS,
@@ -257,13 +258,15 @@ class AdaptiveRun(Run):
         return any(bool((stage.members == guess).all()) for stage in stages)
 
     def forecast(self) -> int | None:
-        """Return how many further pulls would decide if all estimates were right."""
+        """Return how many further pulls would likely decide: what a plan takes, and a margin."""
         if not self.ready or self.verdict not in UNDECIDED:
             return None
         counts = self.tally.counts.astype(np.float64)
         with np.errstate(over="ignore"):
             pulls = float(counts @ (self._up_to_date()._whole_plan(counts) - 1.0))
-        return math.ceil(pulls) if 0 < pulls < MOST_FORECAST else None
+        if not 0 < pulls < MOST_FORECAST:
+            return None
+        return math.ceil(pulls + FORECAST_MARGIN * self.tally.pulls)
 
     def _up_to_date(self) -> Self:
         """Return a run that knows all rewards told; this one stays as it is."""
