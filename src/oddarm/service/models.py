@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, with_config
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, with_config
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from oddarm._version import __version__
@@ -87,10 +87,10 @@ class CreateBody(_Body):
     epsilon: Number | None = DEFAULTS["epsilon"]
     min_gap: Annotated[Number, Field(gt=0)] | None = DEFAULTS["min_gap"]
     rho: Number | None = DEFAULTS["rho"]
-    max_outliers: Annotated[int, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
-    delta: Annotated[float, Field(gt=0, lt=1)] = DEFAULTS["delta"]
+    max_outliers: Annotated[StrictInt, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
+    delta: Annotated[Number, Field(gt=0, lt=1)] = DEFAULTS["delta"]
     slack: Annotated[Number, Field(lt=1)] | None = DEFAULTS["slack"]
-    strict: bool = DEFAULTS["strict"]
+    strict: StrictBool = DEFAULTS["strict"]
     rewards: (
         Literal["bernoulli"]
         | Annotated[list[Number], Field(min_length=2, max_length=2)]
@@ -102,14 +102,14 @@ class CreateBody(_Body):
     )
     bound: BoundKind = DEFAULTS["bound"]
     until: Until | None = DEFAULTS["until"]
-    max_pulls: Annotated[int, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
+    max_pulls: Annotated[StrictInt, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
     costs: (
         Annotated[dict[str, Number], Field(max_length=MAX_ARMS)]
         | Annotated[list[Number], Field(max_length=MAX_ARMS)]
         | None
     ) = Field(DEFAULTS["costs"], description="What a pull of each arm costs, by name or in order.")
     max_cost: Annotated[Number, Field(gt=0)] | None = DEFAULTS["max_cost"]
-    seed: Annotated[int, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
+    seed: Annotated[StrictInt, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
     expired_reward: Number | None = Field(
         None,
         description="The reward of a pull whose lease ends before it is told. "
@@ -131,8 +131,8 @@ class AskBody(_Body):
 
     model_config = _examples({"limit": 2, "lease_seconds": 60})
 
-    limit: Annotated[int, Field(ge=1, le=MAX_BATCH)] = 1
-    lease_seconds: Annotated[float, Field(gt=0, le=MONTH)] = 60.0
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_BATCH)] = 1
+    lease_seconds: Annotated[Number, Field(gt=0, le=MONTH)] = 60.0
 
 
 class PullRow(BaseModel):
