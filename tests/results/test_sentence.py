@@ -120,16 +120,65 @@ def test_scattered(result):
     """More arms lie apart than may be outliers: who, what follows, and what to try."""
     found = answered(result, "scattered", candidates=NAMES[:5])
     assert found.summary == (
-        "5 of 20 hosts lie apart by more than 0.08, more than the 2 that may be outliers: "
-        "host-00, host-01, host-02, host-03 and host-04. So there is no bulk at this scale; "
-        f"found with 2,000 calls; {SURE} Try a larger min_gap or a larger max_outliers."
+        "At least 5 of 20 hosts lie apart by more than 0.08 (min_gap 0.1 less the slack), more "
+        "than the 2 that may be outliers: host-00, host-01, host-02, host-03 and host-04. So "
+        f"there is no bulk at this scale; found with 2,000 calls; {SURE} "
+        "Try a larger min_gap or a larger max_outliers."
     )
-    share = replace(found.problem, max_outliers=None, rho=0.9)
-    assert replace(found, problem=share).summary.endswith("larger min_gap or a smaller rho.")
     one = replace(found, problem=replace(found.problem, max_outliers=1))
     assert ", more than the one that may be an outlier: host-00, " in one.summary
+    strict = replace(found, problem=replace(found.problem, slack=0.0))
+    assert " lie apart by more than 0.1, more than the 2 " in strict.summary
     unknown = answered(result, "scattered")
-    assert unknown.headline == "More than 2 of 20 hosts lie apart by more than 0.08."
+    words = "More than 2 of 20 hosts lie apart by more than 0.08 (min_gap 0.1 less the slack)."
+    assert unknown.headline == words
+
+
+def test_scattered_and_exact(result):
+    """Where all means are known, the number of arms apart is exact, and so is the scale."""
+    sizes = {**result.provenance["rewards"], "pools": [100] * 20}
+    result = replace(result, provenance={**result.provenance, "rewards": sizes})
+    found = answered(result, "scattered", candidates=NAMES[:5])
+    assert found.headline.startswith("5 of 20 hosts lie apart by more than 0.1, more than the 2 ")
+    everyone = answered(result, "scattered", candidates=NAMES)
+    assert everyone.headline.startswith("All 20 hosts lie apart by more than 0.1, ")
+
+
+@pytest.mark.parametrize(
+    ("apart", "share", "words"),
+    [
+        (9, {"max_outliers": 2}, "larger min_gap or a larger max_outliers."),
+        (10, {"max_outliers": 2}, "larger min_gap."),
+        (9, {"max_outliers": None, "rho": 0.9}, "larger min_gap or a smaller rho."),
+        (10, {"max_outliers": None, "rho": 0.9}, "larger min_gap."),
+        (9, {"max_outliers": None, "rho": 0.8}, "larger min_gap."),
+    ],
+)
+def test_scattered_hints_can_be_followed(result, apart, share, words):
+    """More outliers are proposed if less than half lie apart; a smaller rho only at the default."""
+    problem = replace(result.problem, **share)
+    found = answered(result, "scattered", candidates=NAMES[:apart], problem=problem)
+    assert found.summary.endswith(f" Try a {words}")
+
+
+@pytest.mark.parametrize(
+    ("apart", "who"),
+    [
+        (20, "20 of 20 hosts lie apart"),
+        (6, "6 of 20 hosts lie apart (host-00, host-01, host-02, host-03, host-04 and 1 more)"),
+    ],
+)
+def test_guess_of_too_many(result, apart, who):
+    """A guess of more arms than may be outliers says that nobody is one, and what to try."""
+    guess = answered(result, "budget", candidates=NAMES[:apart], evidence=3.0)
+    assert guess.summary == (
+        f"Best guess after 2,000 calls: {who}, more than the 2 that may be outliers, so nobody is "
+        "an outlier at this scale, evidence 3 : 1 (you asked for 20 : 1); try a larger min_gap."
+    )
+    words = f"best guess: {apart} of 20 lie apart, too many · evidence 3 : 1"
+    assert glance(guess) == words
+    by_ratio = replace(guess, problem=relative(result))
+    assert "nobody" not in by_ratio.summary
 
 
 def test_ranked(result):

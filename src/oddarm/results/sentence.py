@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from oddarm._text import named, numbered
+from oddarm.options import DEFAULT_RHO
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def glance(result: Result) -> str:
     if result.outliers:
         parts.append(f"outliers: {named(result.outliers)}")
     elif result.pulls and result.verdict != "none":
-        parts.append(f"best guess: {named(result.candidates) or 'nobody'}")
+        guess = named(result.candidates) or "nobody"
+        if _guesses_scattered(result):
+            guess = f"{len(result.candidates):,} of {len(result.names):,} lie apart, too many"
+        parts.append(f"best guess: {guess}")
         evidence = odds(result.evidence)
         parts += [f"evidence {evidence}"] if evidence else []
     if result.forecast is not None:
@@ -146,19 +150,35 @@ def _scattered(result: Result) -> list[str]:
     """That too many arms lie apart, and what to try."""
     problem, n = result.problem, len(result.names)
     most, apart = problem.max_members(n), len(result.candidates)
-    many = f"{apart:,}" if apart > most else f"More than {'one' if most == 1 else f'{most:,}'}"
-    limit = "the one that may be an outlier" if most == 1 else f"the {most:,} that may be outliers"
-    more = f", more than {limit}" if apart > most else ""
+    of_all = "All" if apart == n else f"{apart:,} of" if result.exact else f"At least {apart:,} of"
+    if apart <= most:
+        of_all = f"More than {'one' if most == 1 else f'{most:,}'} of"
+    more = f", more than {_limit(result)}" if apart > most else ""
     names = f": {named(result.candidates)}" if result.candidates else ""
+    # A rho that is not the default may have been made smaller already.
+    larger_share = problem.max_outliers is not None or problem.rho == DEFAULT_RHO
     other = "a larger max_outliers" if problem.max_outliers is not None else "a smaller rho"
-    certain = problem.at_slack().min_gap
-    scale = "" if certain is None else f" by more than {certain:g}"
-    of_all = "All" if apart == n else f"{many} of"
+    other = f" or {other}" if larger_share and 2 * apart < n else ""
     return [
-        f"{of_all} {n:,} {result.nouns[0]} lie apart{scale}{more}{names}.",
+        f"{of_all} {n:,} {result.nouns[0]} lie apart{_scale(result)}{more}{names}.",
         f"So there is no bulk at this scale; {_price_and_sureness(result)}.",
-        f"Try a larger min_gap or {other}.",
+        f"Try a larger min_gap{other}.",
     ]
+
+
+def _scale(result: Result) -> str:
+    """By how much the arms lie apart for certain."""
+    asked, certain = result.problem.min_gap, result.problem.at_slack().min_gap
+    if asked is None or certain is None:
+        return ""
+    if result.exact or asked == certain:
+        return f" by more than {asked:g}"
+    return f" by more than {certain:g} (min_gap {asked:g} less the slack)"
+
+
+def _limit(result: Result) -> str:
+    most = result.problem.max_members(len(result.names))
+    return "the one that may be an outlier" if most == 1 else f"the {most:,} that may be outliers"
 
 
 def _ranked(result: Result) -> list[str]:
@@ -194,6 +214,11 @@ def _best_guess(result: Result) -> str:
     if not result.candidates and not _all_pulled(result):
         return f"No guess yet, after {result.spent} {of_all}."
     guess = named(result.candidates) or f"none {of_all} stands apart"
+    if _guesses_scattered(result):
+        apart = len(result.candidates)
+        names = "" if apart == len(result.names) else f" ({guess})"
+        guess = f"{apart:,} {of_all} lie apart{names}, more than {_limit(result)}, so nobody is an "
+        guess += "outlier at this scale"
     decide = ""
     if result.forecast is not None:
         decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
@@ -203,7 +228,15 @@ def _best_guess(result: Result) -> str:
             decide += "" if result.verdict == "rows" else ", more than there are"
         elif hint := result.hint or _hint(result):
             decide += f": {hint}"
+    if _guesses_scattered(result) and result.verdict != "rows":  # else the next sentence says it
+        decide += "; try a larger min_gap"
     return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
+
+
+def _guesses_scattered(result: Result) -> bool:
+    """Whether the best guess is that more arms lie apart than may be outliers."""
+    most = result.problem.max_members(len(result.names))
+    return result.problem.absolute and len(result.candidates) > most
 
 
 def _known(result: Result) -> str:
