@@ -235,6 +235,22 @@ def test_budget(result):
     assert cost.summary.endswith("would likely decide: raise max_cost.")
 
 
+def test_no_forecast(result):
+    """Without a forecast, a search by the ratio alone says what is cheaper; others cannot."""
+    guess = answered(result, "budget", candidates=ODD, evidence=8.6, problem=relative(result))
+    asked = "evidence 8.6 : 1 (you asked for 20 : 1)."
+    cheaper = "Say how far is far with min_gap, which is cheaper to show, or raise max_"
+    assert guess.summary.endswith(f"{asked} {cheaper}pulls.")
+    cost = replace(guess, provenance={**guess.provenance, "max_cost": 50.0})
+    assert cost.summary.endswith(f"{asked} {cheaper}cost.")
+    for other in (
+        replace(guess, verdict="running"),
+        replace(guess, problem=relative(result, min_gap=0.1)),
+        replace(guess, strategy=oddarm.strategies.Gold()),
+    ):
+        assert other.summary.endswith(asked)
+
+
 def test_forecasts_are_rounded(result):
     """A forecast is a guess, so it and the budget that it leads to have two digits."""
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=65_293)
@@ -295,9 +311,22 @@ def test_rows(result):
     short = {**guess.provenance, "short": ["host-02", "host-04", "host-09"]}
     assert replace(guess, provenance=short).with_nouns("hosts", "rows").summary == (
         "Best guess after 2,000 rows: host-07 and host-13, evidence 4 : 1 (you asked for 20 : 1). "
-        "There are too few rows to decide, above all of host-09, host-04 and host-02."
+        "There are too few rows to decide, above all of host-09, host-04 and host-02. "
+        "Try more rows, a larger min_gap, or rows='all' if these rows are all there is."
     )
-    assert guess.summary.endswith(" There are too few calls to decide.")
+    assert " There are too few calls to decide. Try more calls, " in guess.summary
+
+
+def test_rows_remedies_can_be_followed(result):
+    """What to try after too few rows fits the rule, the strategy and the rewards."""
+    guess = answered(result, "rows", candidates=ODD, problem=relative(result))
+    assert "Try more calls, min_gap to say how far is far, or rows='all' if " in guess.summary
+    rewards = oddarm.rewards.SubGaussian(scale=1.0)
+    endless = oddarm.Search(20, rewards=rewards).result().provenance
+    endless = replace(guess, provenance=endless)
+    assert endless.summary.endswith("Try more calls, or min_gap to say how far is far.")
+    gold = replace(guess, strategy=oddarm.strategies.Gold())
+    assert gold.summary.endswith("Try more calls.")
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,12 @@ def _ranked(result: Result) -> list[str]:
 
 def _guess(result: Result) -> list[str]:
     """The best guess, how good it is, and what would decide."""
-    return [_best_guess(result)]
+    unknown = result.verdict == "budget" and result.forecast is None and _all_pulled(result)
+    if not (unknown and result.strategy.confirms and result.problem.min_gap is None):
+        return [_best_guess(result)]
+    budget = "max_cost" if result.ended_by_cost else "max_pulls"
+    cheaper = "Say how far is far with min_gap, which is cheaper to show"
+    return [_best_guess(result), f"{cheaper}, or raise {budget}."]
 
 
 def _rows(result: Result) -> list[str]:
@@ -206,7 +211,16 @@ def _rows(result: Result) -> list[str]:
     count_of = dict(zip(result.names, result.counts.tolist(), strict=True))
     short = sorted(result.short, key=count_of.__getitem__)
     of = f", above all of {named(short)}" if short else ""
-    return [_best_guess(result), f"There are too few {result.nouns[1]} to decide{of}."]
+    rows = result.nouns[1]
+    ways = [f"more {rows}"]
+    if result.strategy.confirms:
+        floor = result.problem.min_gap
+        ways.append("min_gap to say how far is far" if floor is None else "a larger min_gap")
+    if result.strategy.finite and result.provenance["rewards"]["kind"] != "subgaussian":
+        ways.append(f"rows='all' if these {rows} are all there is")
+    *first, last = ways
+    remedy = f"{', '.join(first)}, or {last}" if first else last
+    return [_best_guess(result), f"There are too few {rows} to decide{of}.", f"Try {remedy}."]
 
 
 def _best_guess(result: Result) -> str:
