@@ -76,7 +76,8 @@ class Result:
         nouns: What arms and pulls are called, in the plural, where the result is shown.
         evidence: The odds for the answer or the best guess, at least 1; None if the strategy does
             not say. A guess of odds r that is wrong has probability at most 1/r.
-        forecast: How many further pulls would likely decide; None if that is unknown.
+        forecast: About how many further pulls may decide; None if that is unknown. It is
+            often too low.
         widest_gap: The widest that the gap around outliers can still be; None if unknown.
         cost: What all pulls cost; their number if no costs were given.
         hint: How to go on with this search after its budget has ended, as part of a sentence; None
@@ -205,8 +206,14 @@ class Result:
 
     @property
     def enough_pulls(self) -> int | None:
-        """The budget that would likely decide, in two digits; None if that is unknown."""
-        return None if self.forecast is None else two_digits(self.pulls + self.forecast)
+        """A budget with room for twice the forecast, in two digits; None if that is unknown.
+
+        A forecast is often too low. The budget is never larger than all rewards together.
+        """
+        if self.forecast is None:
+            return None
+        enough, in_all = two_digits(self.pulls + 2 * self.forecast), self.rewards_in_all
+        return enough if in_all is None else min(enough, in_all)
 
     @property
     def ended_by_cost(self) -> bool:

@@ -236,7 +236,7 @@ def _best_guess(result: Result) -> str:
     decide = ""
     if result.forecast is not None:
         decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
-        decide += "would likely decide"
+        decide += "may decide"
         in_all = result.rewards_in_all
         if in_all is not None and result.pulls + result.forecast > in_all:
             decide += "" if result.verdict == "rows" else ", more than there are"

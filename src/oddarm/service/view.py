@@ -28,7 +28,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
         summary: The answer in a sentence or two.
         evidence: The odds for the answer or the best guess; null if there is no evidence. `asked`
             has the odds that the study is to reach.
-        forecast: How many further pulls would likely decide; null if that is unknown.
+        forecast: About how many further pulls may decide; null if that is unknown.
         widest_gap: The widest that the gap around outliers can still be; null if unknown.
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
