@@ -13,7 +13,7 @@ from oddarm.strategies import Certificate
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "glance", "odds", "two_digits"]
+__all__ = ["amount", "answer", "glance", "odds", "rounded_down", "two_digits"]
 
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
@@ -102,11 +102,11 @@ def _distance(result: Result) -> str:
     if not certificates:
         gap = result.problem.at_slack().min_gap
         return "" if gap is None else f" by more than {gap:g}"
-    gap = _rounded_down(min(certificate.gap_at_least for certificate in certificates), 2)
+    gap = rounded_down(min(certificate.gap_at_least for certificate in certificates), 2)
     words = f" by at least {gap:g}"
     ratio = 1 + min(certificate.epsilon for certificate in certificates)
     if not result.problem.absolute and 1 < ratio < math.inf:
-        words += f" (at least {_rounded_down(ratio, 2):g} times any gap among them)"
+        words += f" (at least {rounded_down(ratio, 2):g} times any gap among them)"
     return words
 
 
@@ -306,8 +306,8 @@ def _asked(delta: float) -> str:
     return f"{wanted:,.0f}" if wanted == int(wanted) else f"{wanted:,}"
 
 
-def _rounded_down(value: float, digits: int) -> float:
-    """The value to so many digits, no larger than it is."""
+def rounded_down(value: float, digits: int) -> float:
+    """Return a value above 0 to so many digits, no larger than it is."""
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.{digits}g}")
 
