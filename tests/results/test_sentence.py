@@ -303,6 +303,21 @@ def test_running(result):
     assert some.summary == "No guess yet, after 2,000 calls of 20 hosts."
 
 
+def test_one_of_a_kind(result):
+    """One pull, one further pull, one arm more and one other arm are in the singular."""
+    search = oddarm.Search(NAMES, max_pulls=1)
+    search.tell(NAMES[0], 1)
+    one = search.result()
+    assert one.summary == "No guess yet, after 1 pull of 20 arms."
+    assert repr(one).endswith(", 1 pull>")
+    assert one.table(19).endswith("\n… and 1 more arm")
+    guess = answered(result, "running", candidates=ODD, forecast=1)
+    assert guess.summary.endswith("; about 1 more call may decide.")
+    found = answered(result, "confirmed", ODD)
+    found = replace(found, statuses=["normal", *["failed"] * 6, "outlier", *["failed"] * 12])
+    assert "the other 1 host by " in replace(found, outliers=ODD[:1]).summary
+
+
 def test_rows(result):
     """When the rows have ended, the arms with too few are named, the fewest first."""
     counts = np.full(20, 100)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oddarm.errors import MissingExtraError
 from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
 from oddarm.results.plot import plot_intervals
+from oddarm.results.sentence import counted
 
 if TYPE_CHECKING:
     from oddarm.results.result import ArmRow, Result
@@ -74,7 +75,7 @@ def result_page(result: Result) -> str:
         _table(result, first),
     ]
     if more:
-        label = f"{len(more):,} more {escape(arms)}"
+        label = escape(counted(len(more), arms, "more "))
         body.append(f"<details><summary>{label}</summary>{_table(result, more)}</details>")
     body.append("<h2>How it was found</h2>")
     facts = "".join(

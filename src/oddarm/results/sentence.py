@@ -13,10 +13,13 @@ from oddarm.strategies import Certificate
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "glance", "odds", "rounded_down", "two_digits"]
+__all__ = ["amount", "answer", "counted", "glance", "odds", "rounded_down", "two_digits"]
 
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
+
+_IRREGULAR = ("ss", "ses", "xes", "zes", "ches", "shes", "ies")
+"""Ends of plurals whose singular needs more than to leave out the -s."""
 
 
 def answer(result: Result) -> list[str]:
@@ -76,6 +79,19 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:.3g}"
 
 
+def counted(count: int, noun: str, more: str = "") -> str:
+    """Return a count with a noun that is given in the plural; of one, a plain -s is left out.
+
+    Example:
+        >>> counted(1, "pulls"), counted(2, "pulls"), counted(1, "arms", "more ")
+        ('1 pull', '2 pulls', '1 more arm')
+        >>> counted(1, "addresses"), counted(1, "people")
+        ('1 addresses', '1 people')
+    """
+    regular = noun.endswith("s") and not noun.endswith(_IRREGULAR)
+    return f"{count:,} {more}{noun.removesuffix('s') if count == 1 and regular else noun}"
+
+
 def two_digits(count: int) -> int:
     """Return a count rounded up to two digits.
 
@@ -90,7 +106,7 @@ def two_digits(count: int) -> int:
 def _confirmed(result: Result) -> list[str]:
     """The outliers, how far from the others they are for certain, and at what price."""
     stand = "stands" if len(result.outliers) == 1 else "stand"
-    others = f"the other {_working(result) - len(result.outliers):,} {result.nouns[0]}"
+    others = f"the other {counted(_working(result) - len(result.outliers), result.nouns[0])}"
     where = f" from {others}" if result.side == "apart from" else f", {result.side} {others}"
     far = _distance(result)
     return [f"{_begin(result.outliers)} {stand} apart{where}{far}; {_price_and_sureness(result)}."]
@@ -235,7 +251,7 @@ def _best_guess(result: Result) -> str:
         guess += "outlier at this scale"
     decide = ""
     if result.forecast is not None:
-        decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
+        decide = f"; about {counted(two_digits(result.forecast), result.nouns[1], 'more ')} "
         decide += "may decide"
         in_all = result.rewards_in_all
         if in_all is not None and result.pulls + result.forecast > in_all:
