@@ -140,7 +140,9 @@ def test_arms_that_all_lie_apart_are_scattered(rows):
     arrays = {f"a{k}": [0] * (900 - 200 * k) + [1] * (200 * k + 100) for k in range(5)}
     result = oddarm.scan(arrays, min_gap=0.1, max_outliers=1, rows=rows)
     assert (result.verdict, result.outliers) == ("scattered", [])
-    assert result.summary.startswith("All 5 arms lie apart by more than 0.08, more than the one ")
+    scale = "0.1" if rows == "all" else "0.08 (min_gap 0.1 less the slack)"
+    words = f"All 5 arms lie apart by more than {scale}, more than the one "
+    assert result.summary.startswith(words)
 
 
 def test_mistakes_are_named():

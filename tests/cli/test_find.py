@@ -300,10 +300,10 @@ def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
 
 def test_undecided(find, monkeypatch):
     """Exit code 3 says that nothing is decided, and the sentence which options go on."""
-    monkeypatch.setattr("oddarm.strategies.adaptive.run.AdaptiveRun.forecast", lambda _: 900)
+    monkeypatch.setattr("oddarm.strategies.adaptive.run.AdaptiveRun.forecast", lambda _: 60)
     for options, words in (
-        ((), "would likely decide: --max-pulls 960."),
-        (("--save", "my own.json"), "would likely decide: --resume 'my own.json' --max-pulls 960."),
+        ((), "may decide: --max-pulls 180."),
+        (("--save", "my own.json"), "may decide: --resume 'my own.json' --max-pulls 180."),
     ):
         code, out, err = find(*USUAL, "--max-pulls", 60, *options)
         assert (code, err) == (3, "")

@@ -41,6 +41,20 @@ def test_gaps_of_certificates_are_certain(result):
     assert communities(result).tolist() == [0, 1, 1, 2]
 
 
+def test_no_gap_is_drawn_over_a_mean(result):
+    """A gap that is wider than the space between the means fills it, and keeps its width."""
+    result = replace(result, certificates=[certificate((3,), 0.6)])
+    (gap,) = certain_gaps(result)
+    assert (gap.width, gap.start, gap.stop) == (0.6, 0.4, pytest.approx(0.85))
+    moved = replace(result, certificates=[], means=np.array([0.2, 0.55, 0.3, 0.7]))
+    (gap,) = certain_gaps(moved)
+    assert (gap.start, gap.stop) == (0.55, 0.7)
+    assert gap.width == pytest.approx(0.3)
+    overlapping = replace(moved, means=np.array([0.2, 0.7, 0.3, 0.6]))
+    (gap,) = certain_gaps(overlapping)
+    assert gap.start == gap.stop == pytest.approx(0.65)
+
+
 def test_the_wider_of_two_is_told(result):
     """A certificate that tells less than the intervals changes nothing."""
     before = certain_gaps(result)

@@ -143,7 +143,29 @@ def test_gaps_are_shaded(result):
     between = oddarm.simulate([0.02, 0.03, 0.04, 0.5, 0.96, 0.97, 0.98], max_outliers=1)
     axes = between.plot()
     assert len(axes.patches) == 2
-    assert all(text.get_text().startswith("gap 0.") for text in axes.texts)
+    assert all(text.get_text().startswith("gap at least 0.") for text in axes.texts)
+
+
+def test_title_and_gap_agree(result):
+    """The title and the shaded gap show the same width, rounded down, and no mean lies in it."""
+    (certain,) = result.certificates
+    width = 0.0299
+    result = replace(result, certificates=[replace(certain, gap_at_least=width)])
+    result = replace(result, low=result.low - 1, high=result.high + 1)  # intervals that overlap
+    axes = result.plot()
+    assert "by at least 0.029 " in axes.get_title(loc="left").replace(";", " ")
+    assert [text.get_text() for text in axes.texts] == ["gap at least 0.029"]
+    (band,) = axes.patches
+    start, stop = band.get_x(), band.get_x() + band.get_width()
+    assert stop - start == pytest.approx(width)
+    assert not ((result.means > start) & (result.means < stop)).any()
+
+
+def test_page_says_what_is_certain_of_a_gap(result):
+    """Under a plot with a gap, the page says that its width is certain and its place is not."""
+    words = "A shaded gap is certain to be as wide as it says; "
+    assert words in result.to_html()
+    assert words not in oddarm.Search(4, max_outliers=1).result().to_html()
 
 
 def test_communities_differ_in_colour():

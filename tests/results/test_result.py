@@ -32,6 +32,8 @@ def test_text(result):
 def test_long_tables_are_cut(result):
     """A table shows as many arms as asked for and says how many there are beyond."""
     assert result.table(3).splitlines()[-1] == "… and 7 more arms"
+    assert result.table(-1) == result.table(0)
+    assert result.table(-1).splitlines()[1:] == ["… and 10 more arms"]
 
 
 def test_rows(result):

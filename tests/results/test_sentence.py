@@ -120,16 +120,65 @@ def test_scattered(result):
     """More arms lie apart than may be outliers: who, what follows, and what to try."""
     found = answered(result, "scattered", candidates=NAMES[:5])
     assert found.summary == (
-        "5 of 20 hosts lie apart by more than 0.08, more than the 2 that may be outliers: "
-        "host-00, host-01, host-02, host-03 and host-04. So there is no bulk at this scale; "
-        f"found with 2,000 calls; {SURE} Try a larger min_gap or a larger max_outliers."
+        "At least 5 of 20 hosts lie apart by more than 0.08 (min_gap 0.1 less the slack), more "
+        "than the 2 that may be outliers: host-00, host-01, host-02, host-03 and host-04. So "
+        f"there is no bulk at this scale; found with 2,000 calls; {SURE} "
+        "Try a larger min_gap or a larger max_outliers."
     )
-    share = replace(found.problem, max_outliers=None, rho=0.9)
-    assert replace(found, problem=share).summary.endswith("larger min_gap or a smaller rho.")
     one = replace(found, problem=replace(found.problem, max_outliers=1))
     assert ", more than the one that may be an outlier: host-00, " in one.summary
+    strict = replace(found, problem=replace(found.problem, slack=0.0))
+    assert " lie apart by more than 0.1, more than the 2 " in strict.summary
     unknown = answered(result, "scattered")
-    assert unknown.headline == "More than 2 of 20 hosts lie apart by more than 0.08."
+    words = "More than 2 of 20 hosts lie apart by more than 0.08 (min_gap 0.1 less the slack)."
+    assert unknown.headline == words
+
+
+def test_scattered_and_exact(result):
+    """Where all means are known, the number of arms apart is exact, and so is the scale."""
+    sizes = {**result.provenance["rewards"], "pools": [100] * 20}
+    result = replace(result, provenance={**result.provenance, "rewards": sizes})
+    found = answered(result, "scattered", candidates=NAMES[:5])
+    assert found.headline.startswith("5 of 20 hosts lie apart by more than 0.1, more than the 2 ")
+    everyone = answered(result, "scattered", candidates=NAMES)
+    assert everyone.headline.startswith("All 20 hosts lie apart by more than 0.1, ")
+
+
+@pytest.mark.parametrize(
+    ("apart", "share", "words"),
+    [
+        (9, {"max_outliers": 2}, "larger min_gap or a larger max_outliers."),
+        (10, {"max_outliers": 2}, "larger min_gap."),
+        (9, {"max_outliers": None, "rho": 0.9}, "larger min_gap or a smaller rho."),
+        (10, {"max_outliers": None, "rho": 0.9}, "larger min_gap."),
+        (9, {"max_outliers": None, "rho": 0.8}, "larger min_gap."),
+    ],
+)
+def test_scattered_hints_can_be_followed(result, apart, share, words):
+    """More outliers are proposed if less than half lie apart; a smaller rho only at the default."""
+    problem = replace(result.problem, **share)
+    found = answered(result, "scattered", candidates=NAMES[:apart], problem=problem)
+    assert found.summary.endswith(f" Try a {words}")
+
+
+@pytest.mark.parametrize(
+    ("apart", "who"),
+    [
+        (20, "20 of 20 hosts lie apart"),
+        (6, "6 of 20 hosts lie apart (host-00, host-01, host-02, host-03, host-04 and 1 more)"),
+    ],
+)
+def test_guess_of_too_many(result, apart, who):
+    """A guess of more arms than may be outliers says that nobody is one, and what to try."""
+    guess = answered(result, "budget", candidates=NAMES[:apart], evidence=3.0)
+    assert guess.summary == (
+        f"Best guess after 2,000 calls: {who}, more than the 2 that may be outliers, so nobody is "
+        "an outlier at this scale, evidence 3 : 1 (you asked for 20 : 1); try a larger min_gap."
+    )
+    words = f"best guess: {apart} of 20 lie apart, too many · evidence 3 : 1"
+    assert glance(guess) == words
+    by_ratio = replace(guess, problem=relative(result))
+    assert "nobody" not in by_ratio.summary
 
 
 def test_ranked(result):
@@ -177,21 +226,37 @@ def test_budget(result):
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=900)
     assert guess.summary == (
         "Best guess after 2,000 calls: host-07 and host-13, evidence 14 : 1 (you asked for "
-        "20 : 1); about 900 more calls would likely decide: raise max_pulls to 2,900."
+        "20 : 1); about 900 more calls may decide: raise max_pulls to 3,800."
     )
-    hint = "--resume search.json --max-pulls 2900"
-    assert guess.with_hint(hint).summary.endswith(f"would likely decide: {hint}.")
+    hint = "--resume search.json --max-pulls 3800"
+    assert guess.with_hint(hint).summary.endswith(f"may decide: {hint}.")
     assert replace(guess, forecast=None).summary.endswith("(you asked for 20 : 1).")
     cost = replace(guess, provenance={**guess.provenance, "max_cost": 50.0})
-    assert cost.summary.endswith("would likely decide: raise max_cost.")
+    assert cost.summary.endswith("may decide: raise max_cost.")
+
+
+def test_no_forecast(result):
+    """Without a forecast, a search by the ratio alone says what is cheaper; others cannot."""
+    guess = answered(result, "budget", candidates=ODD, evidence=8.6, problem=relative(result))
+    asked = "evidence 8.6 : 1 (you asked for 20 : 1)."
+    cheaper = "Say how far is far with min_gap, which is cheaper to show, or raise max_"
+    assert guess.summary.endswith(f"{asked} {cheaper}pulls.")
+    cost = replace(guess, provenance={**guess.provenance, "max_cost": 50.0})
+    assert cost.summary.endswith(f"{asked} {cheaper}cost.")
+    for other in (
+        replace(guess, verdict="running"),
+        replace(guess, problem=relative(result, min_gap=0.1)),
+        replace(guess, strategy=oddarm.strategies.Gold()),
+    ):
+        assert other.summary.endswith(asked)
 
 
 def test_forecasts_are_rounded(result):
-    """A forecast is a guess, so it and the budget that it leads to have two digits."""
+    """A forecast is a guess: it has two digits, and the budget has room for twice as many."""
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=65_293)
-    assert guess.enough_pulls == 68_000
+    assert guess.enough_pulls == 140_000
     assert guess.summary.endswith(
-        "; about 66,000 more calls would likely decide: raise max_pulls to 68,000."
+        "; about 66,000 more calls may decide: raise max_pulls to 140,000."
     )
 
 
@@ -201,9 +266,9 @@ def test_forecasts_beyond_the_rows(result):
     result = replace(result, provenance={**result.provenance, "rewards": sizes})
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=1_001)
     assert guess.with_hint("--max-pulls 3100").summary.endswith(
-        "; about 1,100 more calls would likely decide, more than there are."
+        "; about 1,100 more calls may decide, more than there are."
     )
-    assert "raise max_pulls" in replace(guess, forecast=1_000).summary
+    assert replace(guess, forecast=1_000).summary.endswith("raise max_pulls to 3,000.")
 
 
 @pytest.mark.parametrize(
@@ -231,11 +296,26 @@ def test_nobody(result):
 def test_running(result):
     """A search that is not done has a guess too, once there are rewards."""
     guess = answered(result, "running", candidates=ODD, evidence=2.5, forecast=7000)
-    assert guess.summary.endswith("; about 7,000 more calls would likely decide.")
+    assert guess.summary.endswith("; about 7,000 more calls may decide.")
     start = oddarm.Search(NAMES).result()
     assert start.summary == "No guess yet, after 0 pulls of 20 arms."
     some = answered(result, "budget", counts=np.r_[result.counts[1:], 0])
     assert some.summary == "No guess yet, after 2,000 calls of 20 hosts."
+
+
+def test_one_of_a_kind(result):
+    """One pull, one further pull, one arm more and one other arm are in the singular."""
+    search = oddarm.Search(NAMES, max_pulls=1)
+    search.tell(NAMES[0], 1)
+    one = search.result()
+    assert one.summary == "No guess yet, after 1 pull of 20 arms."
+    assert repr(one).endswith(", 1 pull>")
+    assert one.table(19).endswith("\n… and 1 more arm")
+    guess = answered(result, "running", candidates=ODD, forecast=1)
+    assert guess.summary.endswith("; about 1 more call may decide.")
+    found = answered(result, "confirmed", ODD)
+    found = replace(found, statuses=["normal", *["failed"] * 6, "outlier", *["failed"] * 12])
+    assert "the other 1 host by " in replace(found, outliers=ODD[:1]).summary
 
 
 def test_rows(result):
@@ -246,9 +326,22 @@ def test_rows(result):
     short = {**guess.provenance, "short": ["host-02", "host-04", "host-09"]}
     assert replace(guess, provenance=short).with_nouns("hosts", "rows").summary == (
         "Best guess after 2,000 rows: host-07 and host-13, evidence 4 : 1 (you asked for 20 : 1). "
-        "There are too few rows to decide, above all of host-09, host-04 and host-02."
+        "There are too few rows to decide, above all of host-09, host-04 and host-02. "
+        "Try more rows, a larger min_gap, or rows='all' if these rows are all there is."
     )
-    assert guess.summary.endswith(" There are too few calls to decide.")
+    assert " There are too few calls to decide. Try more calls, " in guess.summary
+
+
+def test_rows_remedies_can_be_followed(result):
+    """What to try after too few rows fits the rule, the strategy and the rewards."""
+    guess = answered(result, "rows", candidates=ODD, problem=relative(result))
+    assert "Try more calls, min_gap to say how far is far, or rows='all' if " in guess.summary
+    rewards = oddarm.rewards.SubGaussian(scale=1.0)
+    endless = oddarm.Search(20, rewards=rewards).result().provenance
+    endless = replace(guess, provenance=endless)
+    assert endless.summary.endswith("Try more calls, or min_gap to say how far is far.")
+    gold = replace(guess, strategy=oddarm.strategies.Gold())
+    assert gold.summary.endswith("Try more calls.")
 
 
 @pytest.mark.parametrize(

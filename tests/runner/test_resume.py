@@ -259,10 +259,10 @@ def test_larger_budget(tmp_path, monkeypatch):
     monkeypatch.setattr("oddarm.strategies.sigma.rr.RRRun.forecast", lambda _: 50)
     state = tmp_path / "state.json"
     ended = oddarm.find(Indexed(), strategy="rr", max_pulls=100, save=state)
-    assert (ended.verdict, ended.enough_pulls) == ("budget", 150)
-    call = f"oddarm.resume(oddarm.Search.load({str(state)!r}), …, max_pulls=150)"
-    assert ended.summary.endswith(f"about 50 more pulls would likely decide: {call}.")
-    further = oddarm.resume(oddarm.Search.load(state), Indexed(), max_pulls=150)
-    assert (further.verdict, further.pulls) == ("budget", 150)
+    assert (ended.verdict, ended.enough_pulls) == ("budget", 200)
+    call = f"oddarm.resume(oddarm.Search.load({str(state)!r}), …, max_pulls=200)"
+    assert ended.summary.endswith(f"about 50 more pulls may decide: {call}.")
+    further = oddarm.resume(oddarm.Search.load(state), Indexed(), max_pulls=200)
+    assert (further.verdict, further.pulls) == ("budget", 200)
     limited = oddarm.find(Indexed(), strategy="rr", max_pulls=100)
-    assert limited.summary.endswith("would likely decide: raise max_pulls to 150.")
+    assert limited.summary.endswith("may decide: raise max_pulls to 200.")

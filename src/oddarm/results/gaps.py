@@ -22,32 +22,37 @@ class Gap:
 
     Attributes:
         below: How many arms lie below it; failed arms are not counted.
-        start: Its lower end; an estimate if the gap is known from a certificate.
         width: The least that its width can be.
+        start: Where it is drawn from; an estimate if the gap is known from a certificate.
+        stop: Where it is drawn to.
     """
 
     below: int
-    start: float
     width: float
-
-    @property
-    def stop(self) -> float:
-        """Its upper end."""
-        return self.start + self.width
+    start: float
+    stop: float
 
 
 def certain_gaps(result: Result) -> list[Gap]:
     """Return the gaps that are certain, the lowest first.
 
     A gap is certain if no interval reaches into it, or if a certificate says so: the evidence of
-    two arms together can prove a gap although their intervals overlap. A gap of a certificate is
-    drawn in the middle between the two estimates. If both are known, the wider one counts.
+    two arms together can prove a gap although their intervals overlap. If both are known, the wider
+    one counts. Of a gap of a certificate only the width is certain: it is drawn in the middle
+    between the two estimates. No gap is drawn over a mean, even if it is wider than the space.
     """
     arms = _by_estimate(result)
     estimates, low, high = _estimates(result)[arms], result.low[arms], result.high[arms]
     reach = np.maximum.accumulate(high)
+    space = _space(result, arms)
+
+    def gap(below: int, start: float, width: float) -> Gap:
+        low, high = space[below - 1]
+        ends = (min(max(end, low), high) for end in (start, start + width))
+        return Gap(below, width, *ends)
+
     gaps = {
-        cut.below: Gap(cut.below, float(reach[cut.below - 1]), cut.gap)
+        cut.below: gap(cut.below, float(reach[cut.below - 1]), cut.gap)
         for cut in certified_cuts(low, high)
     }
     positions = {name: arm for arm, name in enumerate(result.names)} if result.certificates else {}
@@ -58,7 +63,7 @@ def certain_gaps(result: Result) -> list[Gap]:
         for below in (np.flatnonzero(inside[1:] != inside[:-1]) + 1).tolist():
             if width > (gaps[below].width if below in gaps else 0.0):
                 middle = float(estimates[below - 1 : below + 1].mean())
-                gaps[below] = Gap(below, middle - width / 2, width)
+                gaps[below] = gap(below, middle - width / 2, width)
     return [gaps[below] for below in sorted(gaps)]
 
 
@@ -92,6 +97,19 @@ def gaps_around_outliers(
     has_outliers = np.zeros(len(gaps) + 1, dtype=np.bool_)
     has_outliers[community[outlier]] = True
     return [gaps[k] for k in np.flatnonzero(has_outliers[1:] != has_outliers[:-1])]
+
+
+def _space(result: Result, arms: NDArray[np.intp]) -> list[tuple[float, float]]:
+    """Return the space between the means below and above each place in the order of the arms.
+
+    If means overlap there, because they lie outside their intervals, the space is one point.
+    """
+    means = np.where(np.isnan(result.means), _estimates(result), result.means)[arms]
+    low = np.maximum.accumulate(means)[:-1]
+    high = np.minimum.accumulate(means[::-1])[::-1][1:]
+    middle = (low + high) / 2
+    ends = np.where(low < high, (low, high), (middle, middle))
+    return [(float(a), float(b)) for a, b in ends.T]
 
 
 def _estimates(result: Result) -> NDArray[np.float64]:

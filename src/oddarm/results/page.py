@@ -9,7 +9,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from oddarm.errors import MissingExtraError
+from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
 from oddarm.results.plot import plot_intervals
+from oddarm.results.sentence import counted
 
 if TYPE_CHECKING:
     from oddarm.results.result import ArmRow, Result
@@ -21,6 +23,12 @@ AT_ONCE = 25
 
 INK = "#010203"
 """Stands in the SVG for the colour of the page's text, which is light or dark."""
+
+CAPTION = (
+    "A shaded gap is certain to be as wide as it says; where it lies between the means is an "
+    "estimate."
+)
+"""What the plot shows of a gap."""
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6370; --paper: #fff; --line: #d8dde3;
@@ -62,11 +70,12 @@ def result_page(result: Result) -> str:
         f"<h1>{escape(headline)}</h1>",
         f"<p>{escape(promise)}</p>" if promise else "",
         f'<div class="plot">{_plot(result)}</div>',
+        f'<p class="soft">{CAPTION}</p>' if _has_band(result) else "",
         f"<h2>{escape(arms.capitalize())}, the most outlying first</h2>",
         _table(result, first),
     ]
     if more:
-        label = f"{len(more):,} more {escape(arms)}"
+        label = escape(counted(len(more), arms, "more "))
         body.append(f"<details><summary>{label}</summary>{_table(result, more)}</details>")
     body.append("<h2>How it was found</h2>")
     facts = "".join(
@@ -87,6 +96,12 @@ def result_page(result: Result) -> str:
             "</body></html>\n",
         ]
     )
+
+
+def _has_band(result: Result) -> bool:
+    """Return whether the plot shades a gap."""
+    gaps = certain_gaps(result)
+    return bool(gaps_around_outliers(gaps, communities(result, gaps), result.odd))
 
 
 def _unbroken(text: str) -> str:

@@ -13,6 +13,7 @@ from oddarm._text import printable, shortened
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
+from oddarm.results.sentence import rounded_down
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,11 +163,11 @@ def _add_legend(ax: Axes) -> None:
 
 
 def _shade(ax: Axes, gaps: list[Gap], colour: str) -> None:
-    """Shade gaps and write how wide they are."""
+    """Shade gaps and write how wide they are at least."""
     for gap in gaps:
         ax.axvspan(gap.start, gap.stop, color=colour, alpha=0.13, lw=0)
         ax.annotate(
-            f"gap {gap.width:.2g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
+            f"gap at least {rounded_down(gap.width, 2):g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
             xycoords=("data", "axes fraction"), textcoords="offset points",
             ha="center", va="bottom", fontsize=8,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
-from oddarm.results.sentence import amount, answer, two_digits
+from oddarm.results.sentence import amount, answer, counted, two_digits
 from oddarm.results.table import Column, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
@@ -76,7 +76,8 @@ class Result:
         nouns: What arms and pulls are called, in the plural, where the result is shown.
         evidence: The odds for the answer or the best guess, at least 1; None if the strategy does
             not say. A guess of odds r that is wrong has probability at most 1/r.
-        forecast: How many further pulls would likely decide; None if that is unknown.
+        forecast: About how many further pulls may decide; None if that is unknown. It is
+            often too low.
         widest_gap: The widest that the gap around outliers can still be; None if unknown.
         cost: What all pulls cost; their number if no costs were given.
         hint: How to go on with this search after its budget has ended, as part of a sentence; None
@@ -205,8 +206,14 @@ class Result:
 
     @property
     def enough_pulls(self) -> int | None:
-        """The budget that would likely decide, in two digits; None if that is unknown."""
-        return None if self.forecast is None else two_digits(self.pulls + self.forecast)
+        """A budget with room for twice the forecast, in two digits; None if that is unknown.
+
+        A forecast is often too low. The budget is never larger than all rewards together.
+        """
+        if self.forecast is None:
+            return None
+        enough, in_all = two_digits(self.pulls + 2 * self.forecast), self.rewards_in_all
+        return enough if in_all is None else min(enough, in_all)
 
     @property
     def ended_by_cost(self) -> bool:
@@ -236,9 +243,10 @@ class Result:
     def spent(self) -> str:
         """The cost, if there are costs, and the pulls in words; of how many, if arms are finite."""
         in_all = self.rewards_in_all
-        of = "" if in_all in (None, self.pulls) else f" of {in_all:,}"
-        every = "all " if self.pulls == in_all else ""
-        pulls = f"{every}{self.pulls:,}{of} {self.nouns[1]}"
+        pulls = counted(self.pulls, self.nouns[1])
+        if in_all is not None:
+            of = f"{self.pulls:,} of {in_all:,} {self.nouns[1]}"
+            pulls = f"all {pulls}" if self.pulls == in_all else of
         return f"a cost of {amount(self.cost)} ({pulls})" if self.priced else pulls
 
     @property
@@ -342,13 +350,14 @@ class Result:
         """Return the first `most` arms by rank as a text table.
 
         Args:
-            most: How many arms to show.
+            most: How many arms to show; none if it is below 1.
             width: The most characters of a line. Names are shortened to fit; if that is not
                 enough, the ends of the intervals are left out.
         """
+        most = max(most, 0)
         table = text_table(self.columns, [self.cells(row) for row in self.arms[:most]], width)
         more = len(self.arms) - most
-        return table if more <= 0 else f"{table}\n… and {more:,} more {self.nouns[0]}"
+        return table if more <= 0 else f"{table}\n… and {counted(more, self.nouns[0], 'more ')}"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -399,7 +408,7 @@ class Result:
             what, arms = "candidates", list(self.candidates)
         shown = ", ".join(repr(arm) for arm in arms[:3])
         more = ", …" if len(arms) > 3 else ""
-        return f"<Result {self.verdict}: {what} [{shown}{more}], {self.pulls:,} pulls>"
+        return f"<Result {self.verdict}: {what} [{shown}{more}], {counted(self.pulls, 'pulls')}>"
 
     def _repr_html_(self) -> str:
         from html import escape

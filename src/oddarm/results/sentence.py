@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from oddarm._text import named, numbered
+from oddarm.options import DEFAULT_RHO
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "glance", "odds", "two_digits"]
+__all__ = ["amount", "answer", "counted", "glance", "odds", "rounded_down", "two_digits"]
 
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
+
+_IRREGULAR = ("ss", "ses", "xes", "zes", "ches", "shes", "ies")
+"""Ends of plurals whose singular needs more than to leave out the -s."""
 
 
 def answer(result: Result) -> list[str]:
@@ -36,7 +40,10 @@ def glance(result: Result) -> str:
     if result.outliers:
         parts.append(f"outliers: {named(result.outliers)}")
     elif result.pulls and result.verdict != "none":
-        parts.append(f"best guess: {named(result.candidates) or 'nobody'}")
+        guess = named(result.candidates) or "nobody"
+        if _guesses_scattered(result):
+            guess = f"{len(result.candidates):,} of {len(result.names):,} lie apart, too many"
+        parts.append(f"best guess: {guess}")
         evidence = odds(result.evidence)
         parts += [f"evidence {evidence}"] if evidence else []
     if result.forecast is not None:
@@ -72,6 +79,19 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:.3g}"
 
 
+def counted(count: int, noun: str, more: str = "") -> str:
+    """Return a count with a noun that is given in the plural; of one, a plain -s is left out.
+
+    Example:
+        >>> counted(1, "pulls"), counted(2, "pulls"), counted(1, "arms", "more ")
+        ('1 pull', '2 pulls', '1 more arm')
+        >>> counted(1, "addresses"), counted(1, "people")
+        ('1 addresses', '1 people')
+    """
+    regular = noun.endswith("s") and not noun.endswith(_IRREGULAR)
+    return f"{count:,} {more}{noun.removesuffix('s') if count == 1 and regular else noun}"
+
+
 def two_digits(count: int) -> int:
     """Return a count rounded up to two digits.
 
@@ -86,7 +106,7 @@ def two_digits(count: int) -> int:
 def _confirmed(result: Result) -> list[str]:
     """The outliers, how far from the others they are for certain, and at what price."""
     stand = "stands" if len(result.outliers) == 1 else "stand"
-    others = f"the other {_working(result) - len(result.outliers):,} {result.nouns[0]}"
+    others = f"the other {counted(_working(result) - len(result.outliers), result.nouns[0])}"
     where = f" from {others}" if result.side == "apart from" else f", {result.side} {others}"
     far = _distance(result)
     return [f"{_begin(result.outliers)} {stand} apart{where}{far}; {_price_and_sureness(result)}."]
@@ -98,11 +118,11 @@ def _distance(result: Result) -> str:
     if not certificates:
         gap = result.problem.at_slack().min_gap
         return "" if gap is None else f" by more than {gap:g}"
-    gap = _rounded_down(min(certificate.gap_at_least for certificate in certificates), 2)
+    gap = rounded_down(min(certificate.gap_at_least for certificate in certificates), 2)
     words = f" by at least {gap:g}"
     ratio = 1 + min(certificate.epsilon for certificate in certificates)
     if not result.problem.absolute and 1 < ratio < math.inf:
-        words += f" (at least {_rounded_down(ratio, 2):g} times any gap among them)"
+        words += f" (at least {rounded_down(ratio, 2):g} times any gap among them)"
     return words
 
 
@@ -146,19 +166,35 @@ def _scattered(result: Result) -> list[str]:
     """That too many arms lie apart, and what to try."""
     problem, n = result.problem, len(result.names)
     most, apart = problem.max_members(n), len(result.candidates)
-    many = f"{apart:,}" if apart > most else f"More than {'one' if most == 1 else f'{most:,}'}"
-    limit = "the one that may be an outlier" if most == 1 else f"the {most:,} that may be outliers"
-    more = f", more than {limit}" if apart > most else ""
+    of_all = "All" if apart == n else f"{apart:,} of" if result.exact else f"At least {apart:,} of"
+    if apart <= most:
+        of_all = f"More than {'one' if most == 1 else f'{most:,}'} of"
+    more = f", more than {_limit(result)}" if apart > most else ""
     names = f": {named(result.candidates)}" if result.candidates else ""
+    # A rho that is not the default may have been made smaller already.
+    larger_share = problem.max_outliers is not None or problem.rho == DEFAULT_RHO
     other = "a larger max_outliers" if problem.max_outliers is not None else "a smaller rho"
-    certain = problem.at_slack().min_gap
-    scale = "" if certain is None else f" by more than {certain:g}"
-    of_all = "All" if apart == n else f"{many} of"
+    other = f" or {other}" if larger_share and 2 * apart < n else ""
     return [
-        f"{of_all} {n:,} {result.nouns[0]} lie apart{scale}{more}{names}.",
+        f"{of_all} {n:,} {result.nouns[0]} lie apart{_scale(result)}{more}{names}.",
         f"So there is no bulk at this scale; {_price_and_sureness(result)}.",
-        f"Try a larger min_gap or {other}.",
+        f"Try a larger min_gap{other}.",
     ]
+
+
+def _scale(result: Result) -> str:
+    """By how much the arms lie apart for certain."""
+    asked, certain = result.problem.min_gap, result.problem.at_slack().min_gap
+    if asked is None or certain is None:
+        return ""
+    if result.exact or asked == certain:
+        return f" by more than {asked:g}"
+    return f" by more than {certain:g} (min_gap {asked:g} less the slack)"
+
+
+def _limit(result: Result) -> str:
+    most = result.problem.max_members(len(result.names))
+    return "the one that may be an outlier" if most == 1 else f"the {most:,} that may be outliers"
 
 
 def _ranked(result: Result) -> list[str]:
@@ -178,7 +214,12 @@ def _ranked(result: Result) -> list[str]:
 
 def _guess(result: Result) -> list[str]:
     """The best guess, how good it is, and what would decide."""
-    return [_best_guess(result)]
+    unknown = result.verdict == "budget" and result.forecast is None and _all_pulled(result)
+    if not (unknown and result.strategy.confirms and result.problem.min_gap is None):
+        return [_best_guess(result)]
+    budget = "max_cost" if result.ended_by_cost else "max_pulls"
+    cheaper = "Say how far is far with min_gap, which is cheaper to show"
+    return [_best_guess(result), f"{cheaper}, or raise {budget}."]
 
 
 def _rows(result: Result) -> list[str]:
@@ -186,7 +227,16 @@ def _rows(result: Result) -> list[str]:
     count_of = dict(zip(result.names, result.counts.tolist(), strict=True))
     short = sorted(result.short, key=count_of.__getitem__)
     of = f", above all of {named(short)}" if short else ""
-    return [_best_guess(result), f"There are too few {result.nouns[1]} to decide{of}."]
+    rows = result.nouns[1]
+    ways = [f"more {rows}"]
+    if result.strategy.confirms:
+        floor = result.problem.min_gap
+        ways.append("min_gap to say how far is far" if floor is None else "a larger min_gap")
+    if result.strategy.finite and result.provenance["rewards"]["kind"] != "subgaussian":
+        ways.append(f"rows='all' if these {rows} are all there is")
+    *first, last = ways
+    remedy = f"{', '.join(first)}, or {last}" if first else last
+    return [_best_guess(result), f"There are too few {rows} to decide{of}.", f"Try {remedy}."]
 
 
 def _best_guess(result: Result) -> str:
@@ -194,16 +244,29 @@ def _best_guess(result: Result) -> str:
     if not result.candidates and not _all_pulled(result):
         return f"No guess yet, after {result.spent} {of_all}."
     guess = named(result.candidates) or f"none {of_all} stands apart"
+    if _guesses_scattered(result):
+        apart = len(result.candidates)
+        names = "" if apart == len(result.names) else f" ({guess})"
+        guess = f"{apart:,} {of_all} lie apart{names}, more than {_limit(result)}, so nobody is an "
+        guess += "outlier at this scale"
     decide = ""
     if result.forecast is not None:
-        decide = f"; about {two_digits(result.forecast):,} more {result.nouns[1]} "
-        decide += "would likely decide"
+        decide = f"; about {counted(two_digits(result.forecast), result.nouns[1], 'more ')} "
+        decide += "may decide"
         in_all = result.rewards_in_all
         if in_all is not None and result.pulls + result.forecast > in_all:
             decide += "" if result.verdict == "rows" else ", more than there are"
         elif hint := result.hint or _hint(result):
             decide += f": {hint}"
+    if _guesses_scattered(result) and result.verdict != "rows":  # else the next sentence says it
+        decide += "; try a larger min_gap"
     return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
+
+
+def _guesses_scattered(result: Result) -> bool:
+    """Whether the best guess is that more arms lie apart than may be outliers."""
+    most = result.problem.max_members(len(result.names))
+    return result.problem.absolute and len(result.candidates) > most
 
 
 def _known(result: Result) -> str:
@@ -259,8 +322,8 @@ def _asked(delta: float) -> str:
     return f"{wanted:,.0f}" if wanted == int(wanted) else f"{wanted:,}"
 
 
-def _rounded_down(value: float, digits: int) -> float:
-    """The value to so many digits, no larger than it is."""
+def rounded_down(value: float, digits: int) -> float:
+    """Return a value above 0 to so many digits, no larger than it is."""
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.{digits}g}")
 

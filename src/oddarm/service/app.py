@@ -87,7 +87,7 @@ EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "p
 RESULT = {
     "verdict": "budget",
     "summary": "Best guess after 160 pulls: gru, evidence 14 : 1 (you asked for 20 : 1); "
-    "about 40 more pulls would likely decide: start a study with max_pulls=200.",
+    "about 40 more pulls may decide: start a study with max_pulls=240.",
     "outliers": [],
     "candidates": ["gru"],
     "evidence": 14.2,

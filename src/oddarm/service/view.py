@@ -28,15 +28,16 @@ def view_json(info: StudyInfo, search: Search) -> str:
         summary: The answer in a sentence or two.
         evidence: The odds for the answer or the best guess; null if there is no evidence. `asked`
             has the odds that the study is to reach.
-        forecast: How many further pulls would likely decide; null if that is unknown.
+        forecast: About how many further pulls may decide; null if that is unknown.
         widest_gap: The widest that the gap around outliers can still be; null if unknown.
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first
             pull, an end of an interval is null if it is infinite.
         community: Per arm, a number from 0 upwards along the axis; arms with no certain gap
             between them share it. -1 for a failed arm.
         gaps: The certain gaps between the outliers, or else the candidates, and the others, upwards
-            along the axis: from, to, width, certain, and how many arms lie below. A width is that
-            of the certificate if the gap is certain by one.
+            along the axis: from and to, between which it is drawn, width, whether the width is
+            certain, and how many arms lie below. A width is the least that it can be, by the
+            certificate if there is one; from and to are estimates then.
         gap: The widest gap, certain or, before there is one, between means. Null before every arm
             was pulled.
         outliers: The outliers, as indices, in order.
@@ -120,7 +121,9 @@ def _widest(result: Result, gaps: list[Gap]) -> dict[str, Any] | None:
     means = np.sort(result.means[working])
     widths = np.diff(means)
     place = int(np.argmax(widths))
-    return _gap_dict(Gap(place + 1, float(means[place]), float(widths[place])), certain=False)
+    return _gap_dict(
+        Gap(place + 1, float(widths[place]), *map(float, means[place : place + 2])), certain=False
+    )
 
 
 def _gap_dict(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
