@@ -93,6 +93,7 @@ class SearchCore:
             if tried_all:
                 self._end_early(tried)
                 return []
+            self.run.in_flight = ledger.in_flight > 0
             arms = ask(wanted)
             if self.live is not None:
                 arms = self.live[np.asarray(arms, np.intp)]

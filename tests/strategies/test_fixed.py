@@ -1,5 +1,7 @@
 """The fixed strategy: equal pulls, one look, the rules of the adaptive strategy."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -133,3 +135,39 @@ def test_answers_are_wrong_no_more_often_than_promised(delta):
         decided += result.verdict == "confirmed"
     assert wrong <= binom.ppf(1 - 1e-4, runs, delta)
     assert decided > 20
+
+
+def test_pulls_in_flight_are_not_asked_for_twice():
+    """With more workers than pulls, every arm is pulled as often as was fixed, and no more."""
+    rates = [0.1, 0.1, 0.1, 0.1, 0.9]
+    with ThreadPoolExecutor(8) as threads:
+        result = oddarm.find(
+            lambda arm: rates[arm] > 0.5,
+            5,
+            Fixed(pulls=5),
+            executor=threads,
+            in_flight=60,
+            max_outliers=1,
+        )
+    assert result.counts.tolist() == [5] * 5
+    assert result.provenance["delta_proved"]
+
+
+def test_rewards_beyond_the_fixed_number_are_not_proved():
+    """If more is told before the look, how much may depend on the rewards: the result says so."""
+    search = Search(3, Fixed(pulls=20), max_outliers=1)
+    for arm, count in ((0, 25), (1, 20), (2, 20)):
+        search.tell(arm, [1] * count)
+    result = search.result()
+    assert not result.provenance["delta_proved"]
+    assert "more rewards were told" in result.provenance["delta_reason"]
+    assert not Search.from_dict(search.to_dict()).result().provenance["delta_proved"]
+
+
+def test_a_budget_by_cost_pays_for_the_look():
+    """What is left of a budget by cost is not spent on arms that it does not pay for."""
+    search = Search(4, Fixed(), max_outliers=1, costs=[10, 1, 1, 1], max_cost=1993)
+    while not search.done:
+        for arm in search.ask():
+            search.tell(arm, arm == 3)
+    assert search.verdict in ("confirmed", "none")

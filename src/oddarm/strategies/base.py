@@ -151,9 +151,11 @@ class Run(ABC):
 
     Attributes:
         verdict: "running" until the run is over, then why it ended.
+        in_flight: Whether pulls are known to be in flight: they will be told, or given back.
     """
 
     verdict: Verdict = "running"
+    in_flight: bool = False
     own_rule: ClassVar[bool] = False
     """Whether the declared arms are outliers by a rule of the strategy's own."""
     compiled: ClassVar[str | None] = None

@@ -12,7 +12,7 @@ from oddarm._checks import whole_number
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.bounds import Bound, one_look_bound
 from oddarm.errors import ParameterError
-from oddarm.state import MOST, Kind, mapping
+from oddarm.state import MOST, Flag, Kind, mapping
 from oddarm.state import Wholes as WholeNumbers
 from oddarm.strategies.adaptive import Adaptive
 from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext, Strategy, Verdict
@@ -72,7 +72,8 @@ class Fixed(Strategy):
         goal = np.full(n, MOST if self.pulls is None else self.pulls, dtype=np.int64)
         if self.pulls is None and budget is not None:
             goal[:] = budget // n
-            goal[: budget % n] += 1
+            if context.costs is None:  # else it may not pay for the first arms
+                goal[: budget % n] += 1
             if budget < n:
                 raise ParameterError(
                     f"a budget of {budget} for {n} arms with strategy 'fixed', which pulls every "
@@ -93,6 +94,8 @@ class FixedRun(Run):
         wanted: How often each arm is to be pulled before the look.
         asked: How often each arm has been asked for, or told of.
         judge: Decides at the look, as an adaptive run does.
+        over: Whether more rewards were told before the look than were fixed beforehand: their
+            number may then depend on the rewards, and δ is not proved.
     """
 
     def __init__(self, context: RunContext, wanted: Wholes) -> None:
@@ -100,12 +103,23 @@ class FixedRun(Run):
         self.wanted = wanted
         self.asked: Wholes = np.zeros(context.n, dtype=np.int64)
         self.judge = Adaptive().start(context)
+        self.over = False
         self._bound = one_look_bound(context.rewards, context.n, context.problem.delta)
 
     @property
     def bound(self) -> Bound:
         """The intervals of the look."""
         return self._bound
+
+    @property
+    def proved(self) -> bool:
+        """Whether the look was at so many rewards as were fixed beforehand."""
+        return self.bound.proved and not self.over
+
+    @property
+    def reason(self) -> str:
+        """Why δ is proved, or why not."""
+        return self.bound.reason if not self.over else "more rewards were told than were fixed"
 
     def ask(self, limit: int | None) -> Sequence[int]:
         """Return the next pulls of the sweeps; all arms once if there is no limit."""
@@ -123,7 +137,7 @@ class FixedRun(Run):
         self._look_if_complete()
         if self.verdict != "running":
             return np.empty(0, dtype=np.intp)
-        if (self.asked >= self.wanted).all():  # all are in flight, or were lost
+        if (self.asked >= self.wanted).all() and not self.in_flight:  # some were lost
             self.asked[:] = self.tally.counts
         sweeps, left = [], int((self.asked < self.wanted).sum()) if limit is None else limit
         while left > 0 and (self.asked < self.wanted).any():
@@ -167,6 +181,7 @@ class FixedRun(Run):
 
     def look(self) -> None:
         """Decide by all rewards told, once and for all."""
+        self.over = bool((self.tally.counts > self.wanted).any())
         self.judge.look(self._bound)
         limits = self.tally.limits
         used_up = limits is not None and bool((self.tally.counts >= limits).all())
@@ -212,6 +227,7 @@ class FixedRun(Run):
             **super().fields(),
             "wanted": WholeNumbers(n, 1, MOST),
             "asked": WholeNumbers(n, 0, MOST),
+            "over": Flag(),
         }
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
