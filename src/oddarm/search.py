@@ -165,7 +165,8 @@ class Search:
         self.core = SearchCore(self.strategy, context, ledger)
 
     def _check_rule(self) -> None:
-        """Raise ParameterError if the rule and `until` do not fit."""
+        """Raise ParameterError if the rule does not fit the strategy or `until`."""
+        self.strategy.check_rule(self.problem)
         if self.until == "ranked" and self.problem.absolute:
             raise ParameterError(
                 "until == 'ranked' with min_gap alone, which has nothing to rank by: pass "
