@@ -177,3 +177,19 @@ def test_pools_are_kept_to_the_declared_range():
     assert result.provenance["rewards"]["pools"] == [2] * 12
     assert isinstance(oddarm.rewards.as_rewards(result.provenance["rewards"]), Bounded)
     assert result.verdict == "none"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (len, {}, r"data is a function, .* oddarm\.find"),
+        ("log.csv", {"reward": "slow"}, "^arm is missing"),
+        ("log.csv", {"arm": "host"}, "^reward is missing"),
+        ("log.csv", {}, "^arm and reward are missing"),
+        ({"a": [1]}, {"max_pulls": 10}, "max_pulls with scan, which reads all rows"),
+    ],
+)
+def test_what_belongs_to_a_search_is_refused(data, options, words):
+    """A function, a budget and missing columns are refused with a remedy."""
+    with pytest.raises(oddarm.errors.ParameterError, match=words):
+        oddarm.scan(data, **options)

@@ -70,6 +70,7 @@ def scan(
         >>> result.verdict, result.outliers
         ('confirmed', ['gru'])
     """
+    _check_kind(data, problem)
     check_names(scan, problem, ProblemOptions)
     if rows not in ("sample", "all"):
         raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
@@ -79,8 +80,12 @@ def scan(
             raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
         sums = sums_of_arrays(data, clip_of(rewards), least)
     else:
+        missing = [name for name, value in (("arm", arm), ("reward", reward)) if value is None]
         if arm is None or reward is None:
-            raise ParameterError("arm and reward are missing: name the columns of the table.")
+            raise ParameterError(
+                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: name the "
+                "columns, as in oddarm.scan(data, arm='host', reward='slow')."
+            )
         pick = picked(
             arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=least,
             bad_rows=bad_rows,
@@ -96,6 +101,21 @@ def scan(
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
         supposed.append(range_sentence(model.low, model.high))
     return _look(sums, model, problem, supposed)
+
+
+def _check_kind(data: Any, options: Mapping[str, object]) -> None:
+    """Refuse what belongs to a search."""
+    if callable(data):
+        raise ParameterError(
+            "data is a function, must be rewards that you have: call oddarm.find(pull, arms) for a "
+            "function that returns rewards."
+        )
+    for name in ("max_pulls", "max_cost"):
+        if name in options:
+            raise ParameterError(
+                f"{name} with scan, which reads all rows and has no budget: drop it, or call "
+                "oddarm.find."
+            )
 
 
 def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list[str]) -> Result:

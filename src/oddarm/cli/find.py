@@ -122,6 +122,10 @@ def find(
             slack=slack,
         )  # fmt: skip
     else:
+        if not resume.exists():
+            raise ParameterError(
+                f"there is no file {resume}: name what --save wrote, or begin with --save {resume}."
+            )
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
         seed = search.seed
