@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
@@ -193,3 +194,12 @@ def test_what_belongs_to_a_search_is_refused(data, options, words):
     """A function, a budget and missing columns are refused with a remedy."""
     with pytest.raises(oddarm.errors.ParameterError, match=words):
         oddarm.scan(data, **options)
+
+
+def test_single_rows_get_a_warning_at_the_call():
+    """If most arms have one row, scan and find warn at the line that called them."""
+    frame = pa.table({"host": [*"abcdefg", *"hhh"], "slow": [0, 1] * 5})
+    for call in (oddarm.scan, oddarm.find):
+        with pytest.warns(UserWarning, match="7 of 8 arms of .* have one row") as warned:
+            call(frame, arm="host", reward="slow", max_outliers=1)
+        assert warned[0].filename == __file__

@@ -14,8 +14,8 @@ from oddarm.options import ProblemOptions, check_names
 from oddarm.results.result import Result
 from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.search import Search
-from oddarm.sources.table.opening import clip_of, picked
-from oddarm.sources.table.rows import few_rows_sentence, range_sentence
+from oddarm.sources.table.opening import clip_of, picked, warn_caller
+from oddarm.sources.table.rows import few_rows_sentence, range_sentence, single_rows_sentence
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
 from oddarm.tally import Tally
@@ -97,6 +97,9 @@ def scan(
         supposed.append(f"{were} left out.")
     if sums.left_out:
         supposed.append(few_rows_sentence(sums.left_out, least))
+    warning = single_rows_sentence(sums.counts.tolist(), sums.name) if rows == "sample" else ""
+    if warning:
+        warn_caller(warning)
     model = _model(sums, rewards, rows)
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
         supposed.append(range_sentence(model.low, model.high))

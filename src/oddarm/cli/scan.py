@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -65,11 +67,16 @@ def scan(
         slack=slack,
     )  # fmt: skip
     named = shared.name_data(data, arm, reward, rows)
-    result = oddarm.scan(
-        named.data, named.arm, named.reward, where=where, table=table, query=query,
-        rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
-        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
-    ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        result = oddarm.scan(
+            named.data, named.arm, named.reward, where=where, table=table, query=query,
+            rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
+            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
+        ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    for warning in warned:
+        if warning.category is UserWarning:
+            print(f"oddarm: {printable(warning.message)}", file=sys.stderr)
     if plot is not None:
         result.plot(plot)
     if as_json:
