@@ -13,7 +13,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
-from oddarm.cli.find import plural
+from oddarm._text import plural
 from oddarm.options import DEFAULT_STRATEGY
 from oddarm.sources.table.source import TableSource
 

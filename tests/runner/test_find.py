@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import oddarm
@@ -220,3 +221,11 @@ def test_an_executor_can_submit():
     """What cannot run pulls is refused as an executor."""
     with pytest.raises(ParameterError, match="executor == 'x', must be an executor"):
         oddarm.find(len, ["a", "b", "c"], max_outliers=1, executor="x")
+
+
+def test_a_table_speaks_of_rows():
+    """The answer about a table calls its arms after their column, and pulls rows."""
+    frame = pa.table({"host": list("abcd") * 9, "slow": [0, 0, 0, 1] * 9})
+    assert oddarm.find(frame, arm="host", reward="slow", max_outliers=1).nouns == ("hosts", "rows")
+    result = oddarm.find(frame, arm=["host"], reward="slow", max_outliers=1)
+    assert result.nouns == ("hosts", "rows")

@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 import oddarm
-from oddarm._text import printable
+from oddarm._text import plural, printable
 from oddarm.cli import options as shared
 from oddarm.cli.exit_codes import DECIDED, exit_code
-from oddarm.cli.find import plural
 from oddarm.options import DEFAULTS
 
 __all__ = ["scan"]

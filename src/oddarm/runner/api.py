@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from oddarm._checks import is_number, whole_number
+from oddarm._text import plural
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import (
     DEFAULT_PULLS,
@@ -107,7 +108,11 @@ def find(
     given: SearchOptions = _part(options, SearchOptions)
     with _opened(pull, table, given) as opened:
         search, source = _prepare(opened, arms, strategy, given)
-        return _drive(search, source, run_options)
+        result = _drive(search, source, run_options)
+    if opened is pull:
+        return result
+    columns = table["arm"]
+    return result.with_nouns(plural([columns] if isinstance(columns, str) else columns), "rows")
 
 
 async def find_async(
