@@ -218,3 +218,13 @@ def test_a_missing_saved_search():
     shown = oddarm("find", "flights", "--resume", "none.json")
     assert shown.returncode == 2
     assert "there is no file none.json: name what --save wrote" in shown.stderr
+
+
+def test_errors_name_the_options_of_the_command_line():
+    """What Python calls min_gap is --min-gap in an error of a command; paths stay as they are."""
+    shown = oddarm("simulate", 0.1, 0.2, 0.9, "--max-outliers", 1, "--min-gap", -1)
+    assert "--min-gap -1.0, must be" in shown.stderr
+    shown = oddarm("simulate", 0.1, 0.2, 0.9, "--max-outliers", 1, "--until", "budget")
+    assert "--until budget without a budget: pass --max-pulls or --max-cost." in shown.stderr
+    shown = oddarm("find", "data/min_gap.csv", "--arm", "rho", "--reward", "slow")
+    assert "there is no file data/min_gap.csv:" in shown.stderr
