@@ -71,9 +71,9 @@ class Search:
             "budget", when the budget is spent on the best guess. Default "found" if the
             strategy can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
-        costs: What a pull of each arm costs, by name (a mapping, or a pandas Series by its index)
-            or in order; 1 by default. The adaptive strategy plans the cheapest pulls; the others
-            only count what they cost.
+        costs: What a pull of each arm costs, by name or in order; 1 by default. A mapping and the
+            index of a pandas Series name the arms. The adaptive strategy plans the cheapest pulls;
+            the others only count what they cost.
         max_cost: A budget; no pull is asked for that would cost more.
         seed: For strategies that choose at random.
 

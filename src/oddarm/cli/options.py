@@ -156,7 +156,8 @@ JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing e
 NAMES = "|".join(["epsilon", "min_gap", "rho", "max_outliers", "max_pulls", "max_cost", "min_rows"])
 """Options that errors name without a value; their names are no other words."""
 VALUED = re.compile(
-    rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?=='))(?: == |=)'?([\w.+-]*\w)'?"
+    rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?=='))"
+    r"(?: == |=)'?([\w.+-]*\w)'?"
 )
 NAMED = re.compile(rf"(?<![\w'\"/.-])({NAMES})(?![\w'\"/=-]| ==|\.\w)")
 
