@@ -9,7 +9,7 @@ import pytest
 
 import oddarm
 from oddarm import OddarmError, theory
-from oddarm._checks import means_by_arm
+from oddarm._checks import numbers_by_arm
 from oddarm.sources import SimulatedArms
 
 RATES = {"a": 0.2, "b": 0.25, "c": 0.3, "odd": 0.95}
@@ -110,4 +110,4 @@ def test_pandas_is_not_imported():
         def tolist(self):
             return [0.1, 0.2]
 
-    assert means_by_arm(Series()) == (["x", "y"], [0.1, 0.2])
+    assert numbers_by_arm(Series(), "means", "mean") == (["x", "y"], [0.1, 0.2])

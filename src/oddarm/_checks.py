@@ -15,7 +15,7 @@ __all__ = [
     "MOST",
     "error_probability",
     "is_number",
-    "means_by_arm",
+    "numbers_by_arm",
     "real_number",
     "whole_number",
 ]
@@ -79,41 +79,47 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:80]}…"
 
 
-def means_by_arm(means: Any) -> tuple[list[Any] | None, list[Any]]:
-    """Return the names of the arms, None if they are numbered, and the mean of each.
+def numbers_by_arm(given: Any, name: str, one: str) -> tuple[list[Any] | None, list[Any]]:
+    """Return the names of the arms, None if they are numbered, and the number of each.
 
     A mapping names its arms, and so does a pandas Series by its index, unless that numbers them
     from 0. All else is read by position: sequences, arrays, and a polars Series, which has no
-    index. The means are returned as they are, unchecked.
+    index. The numbers are returned as they are, unchecked.
+
+    Args:
+        given: What the caller passed.
+        name: The name of the parameter, for errors, such as "means".
+        one: What a single number is, for errors, such as "mean".
 
     Raises:
-        ParameterError: `means` has columns, or is of another kind; or a name occurs twice.
+        ParameterError: `given` has columns, or is of another kind; or a name occurs twice.
     """
-    if isinstance(means, Mapping):
-        return list(means), list(means.values())
-    if hasattr(means, "columns"):
+    if isinstance(given, Mapping):
+        return list(given), list(given.values())
+    if hasattr(given, "columns"):
         raise ParameterError(
-            f"means is a {type(means).__name__} with columns, must be one mean for each arm: "
-            "pass one column of it, such as frame['mean']."
+            f"{name} is a {type(given).__name__} with columns, must be one {one} for each arm: "
+            f"pass one column of it, such as frame[{one!r}]."
         )
     try:
-        if isinstance(means, str | bytes | set | frozenset):
+        if isinstance(given, str | bytes | set | frozenset):
             raise TypeError
-        values = means.tolist() if hasattr(means, "tolist") else list(means)
-        labels: Any = getattr(means, "index", None)
+        values = given.tolist() if hasattr(given, "tolist") else list(given)
+        labels: Any = getattr(given, "index", None)
         names = labels.tolist() if hasattr(labels, "tolist") else None
         if not isinstance(values, list):
             raise TypeError
     except TypeError:
         raise ParameterError(
-            f"means == {means!r}, must be a sequence of numbers or a mapping from arm to mean."
+            f"{name} == {_shown(given)}, must be a sequence of numbers or a mapping from arm to "
+            f"{one}."
         ) from None
     if names is None or names == list(range(len(values))):
         return None, values
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ParameterError(
-            f"the index of means has {twice!r} twice, must name each arm once: "
-            "pass for example means.groupby(level=0).mean()."
+            f"the index of {name} has {twice!r} twice, must name each arm once: "
+            f"pass for example {name}.groupby(level=0).mean()."
         )
     return names, values

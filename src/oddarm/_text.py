@@ -7,6 +7,7 @@ Names of arms and studies come from anywhere. On the way to a terminal they pass
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,6 +25,7 @@ __all__ = [
     "groups_sentence",
     "named",
     "numbered",
+    "plural",
     "printable",
     "shortened",
 ]
@@ -137,3 +139,16 @@ def group_dict(group: Group) -> dict[str, Any]:
 def shortened(text: str, length: int) -> str:
     """Return the text, cut to `length` characters if it is longer."""
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def plural(columns: Sequence[str]) -> str:
+    """Return the plural of the name of the arm column; "arms" if the name is not a word."""
+    word = columns[0].replace("_", " ").strip()
+    if len(columns) > 1 or not re.fullmatch(r"[A-Za-z][A-Za-z ]*", word):
+        return "arms"
+    word = word.lower()
+    if word.endswith("s"):
+        return word if not word.endswith("ss") else f"{word}es"
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("x", "ch", "sh")) else f"{word}s"

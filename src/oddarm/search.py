@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oddarm._checks import is_number, real_number, whole_number
+from oddarm._checks import is_number, numbers_by_arm, real_number, whole_number
 from oddarm._files import replace_file
 from oddarm._typing import Floats, Indices
 from oddarm._version import __version__
@@ -71,8 +71,9 @@ class Search:
             "budget", when the budget is spent on the best guess. Default "found" if the
             strategy can, else "ranked".
         max_pulls: A budget; the search is done after that many rewards.
-        costs: What a pull of each arm costs, by name or in order; 1 by default. The adaptive
-            strategy plans the cheapest pulls; the others only count what they cost.
+        costs: What a pull of each arm costs, by name or in order; 1 by default. A mapping and the
+            index of a pandas Series name the arms. The adaptive strategy plans the cheapest pulls;
+            the others only count what they cost.
         max_cost: A budget; no pull is asked for that would cost more.
         seed: For strategies that choose at random.
 
@@ -164,7 +165,8 @@ class Search:
         self.core = SearchCore(self.strategy, context, ledger)
 
     def _check_rule(self) -> None:
-        """Raise ParameterError if the rule and `until` do not fit."""
+        """Raise ParameterError if the rule does not fit the strategy or `until`."""
+        self.strategy.check_rule(self.problem)
         if self.until == "ranked" and self.problem.absolute:
             raise ParameterError(
                 "until == 'ranked' with min_gap alone, which has nothing to rank by: pass "
@@ -586,22 +588,33 @@ def as_costs(costs: Mapping[Any, float] | Sequence[float] | None, names: Any) ->
     """Return what a pull of each arm costs, in the order of the arms; None if all cost 1.
 
     Raises:
-        ParameterError: An arm has no cost, or a cost is not a finite number above 0.
+        ParameterError: An arm has no cost, a cost has no arm, or is not a finite number above 0.
     """
     if costs is None:
         return None
-    if isinstance(costs, Mapping):
-        missing = [name for name in names if name not in costs]
-        if missing or len(costs) != len(names):
-            what = f"no cost for arm {missing[0]!r}" if missing else "a cost for an unknown arm"
-            raise ParameterError(f"costs has {what}, must have one number for each arm.")
-        costs = [costs[name] for name in names]
-    values = list(costs)
+    named, values = numbers_by_arm(costs, "costs", "cost")
+    if named is not None:
+        cost_of, known = dict(zip(named, values, strict=True)), set(names)
+        for arms, others, what in (
+            (names, cost_of, "no cost for arm"),
+            (named, known, "a cost for unknown arm"),
+        ):
+            missing = [arm for arm in arms if arm not in others]
+            if missing:
+                raise ParameterError(
+                    f"costs has {what} {missing[0]!r}, must have one number for each arm."
+                )
+        values = [cost_of[name] for name in names]
     if len(values) != len(names):
-        raise ParameterError(f"costs has {len(values)} numbers for {len(names)} arms.")
+        raise ParameterError(
+            f"costs has {len(values)} numbers for {len(names)} arms, must be one each."
+        )
     rule = f"a finite number > 0, at most {LARGEST_COST:g}"
     return np.array(
-        [real_number("a cost", value, rule, lambda x: 0 < x <= LARGEST_COST) for value in values]
+        [
+            real_number(f"the cost of arm {name!r}", value, rule, lambda x: 0 < x <= LARGEST_COST)
+            for name, value in zip(names, values, strict=True)
+        ]
     )
 
 

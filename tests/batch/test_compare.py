@@ -179,3 +179,22 @@ def test_a_fixed_sample_takes_what_there_is():
     assert (run.result.pulls, run.result.outliers) == (12 * 120, ["odd"])
     [run] = oddarm.compare(log(), ["fixed"], max_outliers=1, max_pulls=240).runs
     assert run.result.counts.tolist() == [20] * 12
+
+
+def test_strategies_that_do_not_know_min_gap_are_left_out_in_one_line():
+    """With min_gap, one note names the strategies that only rank."""
+    log = RecordedSource.from_counts(
+        {"a": (200, 9), "b": (200, 12), "c": (200, 15), "d": (200, 180)}
+    )
+    compared = oddarm.compare(log, min_gap=0.2, max_outliers=1)
+    assert {run.strategy for run in compared.runs} == {"adaptive", "fixed"}
+    left_out = [note for note in compared.notes if note.startswith("Not run")]
+    assert len(left_out) == 1
+    assert left_out[0].startswith("Not run: gold, rr, ")
+
+
+@pytest.mark.parametrize("options", [{}, {"arm": "host", "reward": "slow"}])
+def test_a_path_is_no_source(options):
+    """A comparison of a file says how to open it."""
+    with pytest.raises(oddarm.errors.ParameterError, match=r"source is a str, .*oddarm.open_table"):
+        oddarm.compare("log.csv", **options)

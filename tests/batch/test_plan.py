@@ -99,7 +99,7 @@ def test_runs_are_judged_with_the_slack_of_their_search():
 def test_strategies_for_the_absolute_rule():
     """By default, only strategies that can judge the absolute rule are planned for it."""
     rewards = oddarm.rewards.as_rewards("bernoulli")
-    assert planned_strategies(rewards, absolute=True) == ["adaptive", "fixed"]
+    assert planned_strategies(rewards, min_gap=0.1) == ["adaptive", "fixed"]
     assert planned_strategies(rewards) == ["adaptive", "fixed", "gold", "rr", "wrr"]
 
 
@@ -314,3 +314,27 @@ def test_plans_of_arms_with_prices():
     assert 0 < finite.costs[0].cost <= 50 * 15
     with pytest.raises(oddarm.errors.ParameterError, match="no cost for arm 'd'"):
         oddarm.plan(means, max_outliers=1, costs={"a": 1, "b": 1, "c": 1})
+
+
+def test_a_plan_by_the_relative_rule_with_min_gap():
+    """By default only the strategies that know min_gap are planned, also with epsilon."""
+    planned = oddarm.plan([0.1, 0.12, 0.14, 0.9], runs=1, max_outliers=1, epsilon=1, min_gap=0.1)
+    assert [cost.strategy for cost in planned.costs] == ["adaptive", "fixed"]
+
+
+def test_a_plan_until_found_ranks_with_the_others():
+    """Of the strategies by default, those that only rank are run until they have ranked."""
+    planned = oddarm.plan([0.1, 0.12, 0.14, 0.9], runs=1, max_outliers=1, until="found", slack=0.1)
+    assert {cost.strategy: cost.until for cost in planned.costs}["gold"] == "ranked"
+
+
+def test_a_plan_has_no_budget():
+    """A plan says how many pulls an answer takes, so it refuses until='budget'."""
+    with pytest.raises(oddarm.errors.ParameterError, match=r"until == 'budget' for a plan"):
+        oddarm.plan([0.1, 0.12, 0.14, 0.9], runs=1, max_outliers=1, until="budget", cap=1000)
+
+
+def test_max_pulls_is_called_cap():
+    """A plan that is given max_pulls says what it is called here."""
+    with pytest.raises(oddarm.errors.ParameterError, match="did you mean cap"):
+        oddarm.plan([0.1, 0.12, 0.14, 0.9], max_pulls=1000)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
@@ -190,3 +191,28 @@ def test_rewards_of_many_digits_are_added_exactly():
         table = pytest.importorskip("pandas").DataFrame(rows, columns=["arm", "x"])
         result = oddarm.scan(table, "arm", "x", rows="all", max_outliers=1)
         assert result.verdict == "none"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (len, {}, r"data is a function, .* oddarm\.find"),
+        ("log.csv", {"reward": "slow"}, "^arm is missing"),
+        ("log.csv", {"arm": "host"}, "^reward is missing"),
+        ("log.csv", {}, "^arm and reward are missing"),
+        ({"a": [1]}, {"max_pulls": 10}, "max_pulls with scan, which reads all rows"),
+    ],
+)
+def test_what_belongs_to_a_search_is_refused(data, options, words):
+    """A function, a budget and missing columns are refused with a remedy."""
+    with pytest.raises(oddarm.errors.ParameterError, match=words):
+        oddarm.scan(data, **options)
+
+
+def test_single_rows_get_a_warning_at_the_call():
+    """If most arms have one row, scan and find warn at the line that called them."""
+    frame = pa.table({"host": [*"abcdefg", *"hhh"], "slow": [0, 1] * 5})
+    for call in (oddarm.scan, oddarm.find):
+        with pytest.warns(UserWarning, match="7 of 8 arms of .* have one row") as warned:
+            call(frame, arm="host", reward="slow", max_outliers=1)
+        assert warned[0].filename == __file__

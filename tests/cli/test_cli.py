@@ -110,7 +110,12 @@ def test_many_runs():
     """Several runs are summed up against the truth."""
     shown = oddarm("simulate", "--config", "upper-20-5", "--runs", 5)
     assert "5 runs:" in shown.stdout
+    assert "5 of 5 runs were decided" in shown.stdout
     assert "ranked first in 5 of 5 runs" in shown.stdout
+    shown = oddarm(
+        "simulate", 0.1, 0.12, 0.14, 0.9, "--max-outliers", 1, "--runs", 2, "--min-gap", 0.3
+    )
+    assert "2 of 2 runs were decided; the answer was right in 2 of them" in shown.stdout
     assert (
         "no outlier group"
         in oddarm("simulate", 0.1, 0.3, 0.5, "--max-outliers", 1, "--runs", 2).stdout
@@ -198,3 +203,28 @@ def test_interrupt(monkeypatch, capsys):
                 cli.main()
         assert stop.value.code == 130
         assert capsys.readouterr().err == "oddarm: interrupted\n"
+
+
+def test_min_gap_alone_is_the_rule_for_a_configuration():
+    """With --min-gap and no --epsilon, the ε of the configuration is not used."""
+    given = ("simulate", "--config", "upper-20-2.5", "--max-pulls", 100, "--json")
+    assert json.loads(oddarm(*given).stdout)["provenance"]["epsilon"] == 2.5
+    problem = json.loads(oddarm(*given, "--min-gap", 0.1).stdout)["provenance"]
+    assert (problem["epsilon"], problem["min_gap"]) == (None, 0.1)
+
+
+def test_a_missing_saved_search():
+    """A saved search that is not there is named, with what to name instead."""
+    shown = oddarm("find", "flights", "--resume", "none.json")
+    assert shown.returncode == 2
+    assert "there is no file none.json: name what --save wrote" in shown.stderr
+
+
+def test_errors_name_the_options_of_the_command_line():
+    """What Python calls min_gap is --min-gap in an error of a command; paths stay as they are."""
+    shown = oddarm("simulate", 0.1, 0.2, 0.9, "--max-outliers", 1, "--min-gap", -1)
+    assert "--min-gap -1.0, must be" in shown.stderr
+    shown = oddarm("simulate", 0.1, 0.2, 0.9, "--max-outliers", 1, "--until", "budget")
+    assert "--until budget without a budget: pass --max-pulls or --max-cost." in shown.stderr
+    shown = oddarm("find", "data/min_gap.csv", "--arm", "rho", "--reward", "slow")
+    assert "there is no file data/min_gap.csv:" in shown.stderr

@@ -13,7 +13,7 @@ import pytest
 
 import oddarm
 from oddarm import cli
-from oddarm.cli.find import plural
+from oddarm._text import plural
 from oddarm.options import DEFAULT_STRATEGY
 from oddarm.sources.table.source import TableSource
 
@@ -221,7 +221,7 @@ def test_bundled_flights(find):
         ([*USUAL, "--strategy", "x"], "strategy == 'x'"),
         ([*USUAL, "--until", "x"], "'x' is not one of 'ranked', 'found', 'confirmed'"),
         ([*USUAL, "--bound", "x"], "'x' is not one of 'anytime', 'paper'"),
-        ([*USUAL, "--delta", "2"], "delta == 2"),
+        ([*USUAL, "--delta", "2"], "--delta 2"),
         ([*USUAL, "--range", "5,2"], "must be"),
         ([*USUAL, "--range", "nan,2"], "must be"),
         ([*USUAL, "--range", "5"], "must be two numbers LOW,HIGH"),

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import oddarm
@@ -208,3 +209,23 @@ def test_past_rewards_keep_the_promise():
         result = oddarm.resume(search, lambda arm, rng=rng: rng.random() < 0.3)  # noqa: ARG005
         wrong += bool(result.outliers)
     assert wrong <= 8  # of 60, at δ = 0.05 in one of 10,000 suites more
+
+
+def test_rewards_that_one_has_are_for_scan():
+    """A mapping of rewards is refused with the function that takes it."""
+    with pytest.raises(ParameterError, match=r"oddarm\.scan"):
+        oddarm.find({"a": [0, 1], "b": [1, 1]}, max_outliers=1)
+
+
+def test_an_executor_can_submit():
+    """What cannot run pulls is refused as an executor."""
+    with pytest.raises(ParameterError, match="executor == 'x', must be an executor"):
+        oddarm.find(len, ["a", "b", "c"], max_outliers=1, executor="x")
+
+
+def test_a_table_speaks_of_rows():
+    """The answer about a table calls its arms after their column, and pulls rows."""
+    frame = pa.table({"host": list("abcd") * 9, "slow": [0, 0, 0, 1] * 9})
+    assert oddarm.find(frame, arm="host", reward="slow", max_outliers=1).nouns == ("hosts", "rows")
+    result = oddarm.find(frame, arm=["host"], reward="slow", max_outliers=1)
+    assert result.nouns == ("hosts", "rows")

@@ -11,7 +11,7 @@ import pytest
 
 import oddarm
 from oddarm import Search
-from oddarm.errors import SourceError, StateError
+from oddarm.errors import ParameterError, SourceError, StateError
 from oddarm.sources import PoolSource, SimulatedArms, Source
 from oddarm.strategies import STRATEGIES
 from support.indexed import (
@@ -266,3 +266,38 @@ def test_larger_budget(tmp_path, monkeypatch):
     assert (further.verdict, further.pulls) == ("budget", 200)
     limited = oddarm.find(Indexed(), strategy="rr", max_pulls=100)
     assert limited.summary.endswith("may decide: raise max_pulls to 200.")
+
+
+def test_a_second_look_is_refused():
+    """After its one look, the strategy "fixed" takes no further budget, and hints at none."""
+    coins = SimulatedArms([0.4, 0.5, 0.5, 0.6], seed=1)
+    search = Search(4, "fixed", max_outliers=1, max_pulls=40)
+    assert oddarm.resume(search, coins).verdict == "budget"
+    with pytest.raises(ParameterError, match="a second look would break the promise"):
+        oddarm.resume(search, coins, max_pulls=400)
+
+
+@pytest.mark.parametrize("name", ["max_pulls", "max_cost"])
+def test_a_budget_that_is_spent_is_refused(name):
+    """A budget below what the search has spent is refused, since it counts the rewards so far."""
+    coins = SimulatedArms([0.4, 0.5, 0.5, 0.6], seed=1)
+    search = Search(4, max_outliers=1, max_pulls=40)
+    oddarm.resume(search, coins)
+    with pytest.raises(ParameterError, match=rf"{name} == 10, must be .* spent, 40"):
+        oddarm.resume(search, coins, **{name: 10})
+
+
+@pytest.mark.parametrize(
+    ("search", "words"),
+    [("s.json", r"pass oddarm\.Search\.load\('s\.json'\)"), (None, "search is a NoneType")],
+)
+def test_what_is_no_search_is_refused(search, words):
+    """A path or a result in place of a search is refused with the call that loads one."""
+    with pytest.raises(ParameterError, match=words):
+        oddarm.resume(search, len)
+
+
+def test_a_frame_is_refused_without_its_rows():
+    """A frame in place of a source is refused by its kind, with the call that opens it."""
+    with pytest.raises(ParameterError, match=r"pull is a list, .* oddarm\.open_table\(data"):
+        oddarm.resume(Search(4, max_outliers=1), [1, 2, 3])

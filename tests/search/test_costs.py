@@ -7,6 +7,8 @@ import random
 from collections import Counter
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -257,10 +259,13 @@ def test_prices_are_checked():
     for costs, words in (
         ([1, 2], "costs has 2 numbers for 3 arms"),
         ({"a": 1, "b": 1}, "no cost for arm 'c'"),
-        ({"a": 1, "b": 1, "c": 1, "d": 1}, "a cost for an unknown arm"),
-        ([1, 0, 1], "a cost == 0"),
-        ([1, float("nan"), 1], "a cost == nan"),
-        ([1, 1e16, 1], "a cost == 1e"),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, "a cost for unknown arm 'd'"),
+        (pd.Series([1, 1, 1], list("abd")), "no cost for arm 'c'"),
+        ([1, 0, 1], "the cost of arm 'b' == 0"),
+        ([1, float("nan"), 1], "the cost of arm 'b' == nan"),
+        ([1, 1e16, 1], "the cost of arm 'b' == 1e"),
+        (5, "costs == 5, must be a sequence of numbers or a mapping from arm to cost"),
+        ("abc", "costs == 'abc', must be a sequence of numbers or a mapping"),
     ):
         with pytest.raises(ParameterError, match=words):
             Search(list("abc"), costs=costs, max_outliers=1)
@@ -270,6 +275,23 @@ def test_prices_are_checked():
     search = Search(3, max_cost=5, max_outliers=1)
     with pytest.raises(ParameterError, match="max_cost == 0"):
         search.max_cost = 0
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        pd.Series([3, 2, 1], ["c", "b", "a"]),
+        pd.Series([1, 2, 3]),
+        pl.Series([1, 2, 3]),
+        {"b": 2, "c": 3, "a": 1},
+        np.array([1, 2, 3]),
+    ],
+    ids=["index", "default index", "polars", "dict", "array"],
+)
+def test_prices_go_by_name_where_there_are_names(costs):
+    """A mapping and the index of a pandas Series name the arms; all else goes by position."""
+    search = Search(["a", "b", "c"], costs=costs, max_outliers=1)
+    assert search.costs.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -241,3 +241,14 @@ def test_refuses_deviations_that_cannot_be_squared(strategy, k):
     """The number of deviations has a square."""
     with pytest.raises(oddarm.OddarmError, match=r"k == .*, must be a finite number"):
         strategy(k=k)
+
+
+@pytest.mark.parametrize("options", [{}, {"epsilon": 2.5}, {"until": "found"}])
+def test_min_gap_is_refused_at_once(options):
+    """A strategy that only ranks refuses min_gap, whatever else is given, and says what to do."""
+    with pytest.raises(oddarm.errors.ParameterError) as refused:
+        oddarm.Search(4, "gold", max_outliers=1, min_gap=0.1, **options)
+    assert str(refused.value) == (
+        "min_gap == 0.1 with strategy 'gold', which does not know it: pass strategy='adaptive', or "
+        "epsilon instead of min_gap."
+    )

@@ -29,6 +29,8 @@ __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 BUDGET = 10
 """By default, draws with replacement end after this many times the number of rewards."""
 FULL_SCAN = "full scan"
+NO_MIN_GAP = "a strategy that only ranks does not know min_gap."
+"""Why strategies are left out of a comparison with `min_gap`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ class Comparison:
         ]
         if not all(run.proved for run in self.runs):
             notes.append("† no guarantee.")
-        notes += [f"Not run: {name}, since {reason}" for name, reason in self.left_out.items()]
+        for reason in dict.fromkeys(self.left_out.values()):
+            names = [name for name, why in self.left_out.items() if why == reason]
+            notes.append(f"Not run: {', '.join(names)}, since {reason}")
         return notes
 
     def table(self, width: int | None = None) -> str:
@@ -206,6 +210,11 @@ def compare(
         rr         1,789  89.5 %  none           0  no     gru
         full scan  2,000   100 %  exact          1  yes    gru
     """
+    if not isinstance(source, Source):
+        raise ParameterError(
+            f"source is a {type(source).__name__}, must be a source: for a table, pass "
+            "oddarm.open_table(data, arm=…, reward=…)."
+        )
     check_names(compare, problem, ProblemOptions)
     recorded = _read_all(source)
     rows = sum(map(len, recorded.values()))
@@ -214,6 +223,9 @@ def compare(
     runs, left_out = [], {}
     for number, spec in enumerate(STRATEGIES if strategies is None else strategies, start=1):
         strategy = as_strategy(spec)
+        if strategies is None and not strategy.confirms and problem.get("min_gap") is not None:
+            left_out[strategy.name] = NO_MIN_GAP
+            continue
         replaced = not strategy.finite
         wanted: Until = (until or "found") if strategy.confirms else "ranked"
         log = RecordedSource(

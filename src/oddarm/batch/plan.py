@@ -221,8 +221,8 @@ def plan(
         means: The means, from `guess_means` or from a pilot; a mapping from arm to mean, a pandas
             Series whose index names the arms, or a sequence.
         strategies: The strategies to compare; default adaptive, fixed, gold, rr, and for endless
-            0/1 rewards wrr. For fixed, the fewest pulls are searched for with which 90 % of the
-            looks decide.
+            0/1 rewards wrr; with `min_gap` only adaptive and fixed, which know it. For fixed,
+            the fewest pulls are searched for with which 90 % of the looks decide.
         runs: How many runs of each. If they take more than a few seconds, they share the cores, in
             processes of their own.
         cap: The most pulls of a run; default 1,000,000, or 100,000 of endless arms where there is
@@ -230,7 +230,8 @@ def plan(
         full_scan: How many pulls draw every item of every arm; default the sum of their sizes.
         rewards: As for `Search`. With sizes, the means are rounded to those that so many 0/1
             rewards can have.
-        until: "ranked", "found" or "confirmed"; default "found" for the strategies that can.
+        until: "ranked", "found" or "confirmed"; default "found". Strategies that only rank are run
+            until "ranked", unless `strategies` names them.
         seed: Of the first run; run k has seed + k.
         progress: Called with the search now and then, in the runs of this process.
         finished: Called with the result of each run, when it is over.
@@ -244,7 +245,14 @@ def plan(
         >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high
         (0, 5, True)
     """
+    if "max_pulls" in problem:
+        raise ParameterError("plan has no option 'max_pulls': did you mean cap?")
     check_names(plan, problem, ProblemOptions)
+    if until == "budget":
+        raise ParameterError(
+            "until == 'budget' for a plan, which says how many pulls an answer takes: pass until="
+            "'found', 'confirmed' or 'ranked'."
+        )
     whole_number("runs", runs, least=1)
     seed = whole_number("seed", seed, least=0)
     for name, value in (("cap", cap), ("full_scan", full_scan)):
@@ -267,14 +275,17 @@ def plan(
     arms, values = list(known), list(known.values())
     prices = as_costs(costs, arms)
     needed, problems = [], []
+    by_default = strategies is None
     if strategies is None:
-        strategies = planned_strategies(model, _absolute(problem))
+        strategies = planned_strategies(model, problem.get("min_gap"))
     if not strategies:
         raise ParameterError("strategies is empty, name one.")
     for name in strategies:
         strategy = as_strategy(name)
         replaced = model.pools is not None and not strategy.finite
-        wanted: Until = until or ("found" if strategy.confirms else "ranked")
+        wanted: Until = until or "found"
+        if not strategy.confirms and (by_default or until is None):
+            wanted = "ranked"
         options: SearchOptions = {
             **problem,
             "rewards": endless,
@@ -285,7 +296,7 @@ def plan(
             "max_cost": None,
             "seed": seed,
         }
-        if until is None and wanted == "ranked":
+        if until != wanted == "ranked":
             options["slack"] = 0.0  # a ranking has none
         if isinstance(strategy, Fixed):
             look = partial(_look, values, pools, kind, options)
@@ -344,16 +355,11 @@ def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
-def planned_strategies(rewards: Rewards, absolute: bool = False) -> list[str]:
+def planned_strategies(rewards: Rewards, min_gap: float | None = None) -> list[str]:
     """Return the strategies that are compared by default, of those that can judge the rule."""
     fast = isinstance(rewards, Bernoulli) and rewards.limits is None
     chosen = [name for name in PLANNED if fast or name not in SLOW]
-    return [name for name in chosen if not absolute or as_strategy(name).confirms]
-
-
-def _absolute(problem: ProblemOptions) -> bool:
-    """Return whether `min_gap` alone is the rule."""
-    return problem.get("min_gap") is not None and problem.get("epsilon") is None
+    return [name for name in chosen if min_gap is None or as_strategy(name).confirms]
 
 
 def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:

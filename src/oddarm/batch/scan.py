@@ -13,8 +13,8 @@ from oddarm.options import ProblemOptions, check_names
 from oddarm.results.result import Result
 from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.search import Search
-from oddarm.sources.table.opening import clip_of, picked
-from oddarm.sources.table.rows import few_rows_sentence, range_sentence
+from oddarm.sources.table.opening import clip_of, picked, warn_caller
+from oddarm.sources.table.rows import few_rows_sentence, range_sentence, single_rows_sentence
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
 from oddarm.tally import Tally
@@ -69,6 +69,7 @@ def scan(
         >>> result.verdict, result.outliers
         ('confirmed', ['gru'])
     """
+    _check_kind(data, problem)
     check_names(scan, problem, ProblemOptions)
     if rows not in ("sample", "all"):
         raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
@@ -78,8 +79,12 @@ def scan(
             raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
         sums = sums_of_arrays(data, clip_of(rewards), least)
     else:
+        missing = [name for name, value in (("arm", arm), ("reward", reward)) if value is None]
         if arm is None or reward is None:
-            raise ParameterError("arm and reward are missing: name the columns of the table.")
+            raise ParameterError(
+                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: name the "
+                "columns, as in oddarm.scan(data, arm='host', reward='slow')."
+            )
         pick = picked(
             arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=least,
             bad_rows=bad_rows,
@@ -91,10 +96,28 @@ def scan(
         supposed.append(f"{were} left out.")
     if sums.left_out:
         supposed.append(few_rows_sentence(sums.left_out, least))
+    warning = single_rows_sentence(sums.counts.tolist(), sums.name) if rows == "sample" else ""
+    if warning:
+        warn_caller(warning)
     model = _model(sums, rewards, rows)
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
         supposed.append(range_sentence(model.low, model.high))
     return _look(sums, model, problem, supposed)
+
+
+def _check_kind(data: Any, options: Mapping[str, object]) -> None:
+    """Refuse what belongs to a search."""
+    if callable(data):
+        raise ParameterError(
+            "data is a function, must be rewards that you have: call oddarm.find(pull, arms) for a "
+            "function that returns rewards."
+        )
+    for name in ("max_pulls", "max_cost"):
+        if name in options:
+            raise ParameterError(
+                f"{name} with scan, which reads all rows and has no budget: drop it, or call "
+                "oddarm.find."
+            )
 
 
 def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list[str]) -> Result:

@@ -12,6 +12,7 @@ from oddarm._text import printable
 from oddarm._version import __version__
 from oddarm.cli import find, plan, scan, serve, simulate, studies, watch
 from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
+from oddarm.cli.options import as_options
 from oddarm.cli.signals import ended_by_signals
 from oddarm.errors import OddarmError
 
@@ -65,7 +66,7 @@ def run() -> None:
             print(f"oddarm: {ENDED[stop.code]}", file=sys.stderr)
         raise
     except OddarmError as error:
-        print(f"oddarm: {printable(error)}", file=sys.stderr)
+        print(f"oddarm: {printable(as_options(str(error)))}", file=sys.stderr)
         raise SystemExit(WRONG_USAGE) from None
     except MemoryError:
         print("oddarm: this needs more memory than there is: ask for less.", file=sys.stderr)

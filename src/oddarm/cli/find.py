@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import oddarm
-from oddarm._text import printable
+from oddarm._text import plural, printable
 from oddarm.cli import options as shared
 from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.errors import ParameterError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from oddarm.rewards import RowsKind
     from oddarm.sources.table.source import TableSource
 
-__all__ = ["find", "plural"]
+__all__ = ["find"]
 
 RowSeed = Annotated[int, shared.search_option("seed", words="Seed of the order of rows.")]
 OF_ONE_SEARCH = ("strategy", "replace", "max_cost", "plot", "save", "resume")
@@ -122,6 +121,10 @@ def find(
             slack=slack,
         )  # fmt: skip
     else:
+        if not resume.exists():
+            raise ParameterError(
+                f"there is no file {resume}: name what --save wrote, or begin with --save {resume}."
+            )
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
         seed = search.seed
@@ -239,16 +242,3 @@ def _about(source: TableSource) -> tuple[str, str]:
     rows = source.skipped
     skipped = f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
     return source.note, skipped
-
-
-def plural(columns: list[str]) -> str:
-    """Return the plural of the name of the arm column; "arms" if the name is not a word."""
-    word = columns[0].replace("_", " ").strip()
-    if len(columns) > 1 or not re.fullmatch(r"[A-Za-z][A-Za-z ]*", word):
-        return "arms"
-    word = word.lower()
-    if word.endswith("s"):
-        return word if not word.endswith("ss") else f"{word}es"
-    if re.search(r"[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    return f"{word}es" if word.endswith(("x", "ch", "sh")) else f"{word}s"

@@ -50,6 +50,7 @@ __all__ = [
     "TableName",
     "UntilName",
     "Where",
+    "as_options",
     "check_plot",
     "check_written",
     "name_data",
@@ -150,6 +151,26 @@ MaxPulls = Annotated[int | None, search_option("max_pulls")]
 MaxCost = Annotated[float | None, search_option("max_cost")]
 
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+NAMES = "|".join(["epsilon", "min_gap", "rho", "max_outliers", "max_pulls", "max_cost", "min_rows"])
+"""Options that errors name without a value; their names are no other words."""
+VALUED = re.compile(
+    rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?=='))"
+    r"(?: == |=)'?([\w.+-]*\w)'?"
+)
+NAMED = re.compile(rf"(?<![\w'\"/.-])({NAMES})(?![\w'\"/=-]| ==|\.\w)")
+
+
+def as_options(message: str) -> str:
+    """Return an error with the options of the command line in place of those of Python.
+
+    Example:
+        >>> as_options("min_gap == -1.0, must be > 0: pass until='found', or epsilon.")
+        '--min-gap -1.0, must be > 0: pass --until found, or --epsilon.'
+    """
+    message = VALUED.sub(lambda found: f"{_flag(found[1])} {found[2]}", message)
+    return NAMED.sub(lambda found: _flag(found[1]), message)
 
 
 def open_data(

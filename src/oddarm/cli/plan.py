@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import oddarm
 from oddarm.cli import options as shared
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULTS
+from oddarm.options import DEFAULTS, OPTIONS
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards
 
 __all__ = ["plan"]
+
+UNTIL = OPTIONS["until"].help.replace('; "budget", when the budget is spent on the best guess', "")
+"""The help of --until: a plan has no budget to spend."""
 
 
 def plan(
@@ -66,10 +69,13 @@ def plan(
         list[str] | None,
         typer.Option(
             help="A strategy; repeat it for several. [default: adaptive, fixed, gold, rr, and wrr "
-            "for endless 0/1 rewards]"
+            "for endless 0/1 rewards; with --min-gap, those that know it]"
         ),
     ] = None,
-    until: shared.UntilName = None,
+    until: Annotated[
+        Literal["ranked", "found", "confirmed"] | None,
+        shared.search_option("until", words=UNTIL),
+    ] = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     bounds: shared.Range = None,
     clip: shared.Clip = None,
@@ -132,7 +138,7 @@ def plan(
     from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
 
-    planned_runs = runs * len(strategy or planned_strategies(rewards))
+    planned_runs = runs * len(strategy or planned_strategies(rewards, min_gap))
     with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,

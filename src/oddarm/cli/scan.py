@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import oddarm
-from oddarm._text import printable
+from oddarm._text import plural, printable
 from oddarm.cli import options as shared
 from oddarm.cli.exit_codes import DECIDED, exit_code
-from oddarm.cli.find import plural
 from oddarm.options import DEFAULTS
 
 __all__ = ["scan"]
@@ -65,11 +66,16 @@ def scan(
         slack=slack,
     )  # fmt: skip
     named = shared.name_data(data, arm, reward, rows)
-    result = oddarm.scan(
-        named.data, named.arm, named.reward, where=where, table=table, query=query,
-        rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
-        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
-    ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        result = oddarm.scan(
+            named.data, named.arm, named.reward, where=where, table=table, query=query,
+            rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
+            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
+        ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
+    for warning in warned:
+        if warning.category is UserWarning:
+            print(f"oddarm: {printable(warning.message)}", file=sys.stderr)
     if plot is not None:
         result.plot(plot)
     if as_json:

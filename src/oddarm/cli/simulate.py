@@ -14,9 +14,11 @@ import oddarm
 from oddarm.cli import options as shared
 from oddarm.cli.exit_codes import DECIDED, exit_code
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULT_EPSILON, DEFAULT_STRATEGY, DEFAULTS, SearchOptions
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, OPTIONS, SearchOptions
 
 __all__ = ["simulate"]
+
+EPSILON = OPTIONS["epsilon"].help.replace("2.5, unless", "2.5, or that of --config, unless")
 
 
 def simulate(
@@ -32,7 +34,7 @@ def simulate(
     strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
     epsilon: Annotated[
         float | None,
-        shared.search_option("epsilon", default=f"{DEFAULT_EPSILON}, or that of --config"),
+        shared.search_option("epsilon", words=EPSILON),
     ] = None,
     min_gap: shared.MinGap = None,
     rho: shared.Rho = None,
@@ -59,7 +61,9 @@ def simulate(
 
     oddarm simulate --config upper-20-2.5 --plot out.png
     """
-    true_means, epsilon = _arms(means, file, config, epsilon, seed)
+    true_means, usual = _arms(means, file, config, seed)
+    if epsilon is None and min_gap is None:
+        epsilon = usual
     shared.check_plot(plot)
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
@@ -105,9 +109,9 @@ def _arms(
     means: list[float] | None,
     file: Path | None,
     config: str | None,
-    epsilon: float | None,
     seed: int,
 ) -> tuple[dict[Any, float], float | None]:
+    """Return the means, and the ε of a configuration of the paper."""
     given = [
         name for name, value in (("MEANS", means), ("--file", file), ("--config", config)) if value
     ]
@@ -118,10 +122,9 @@ def _arms(
         )
     if config is not None:
         instance = oddarm.datasets.configuration(config, seed)
-        chosen = instance.problem.epsilon if epsilon is None else epsilon
-        return dict(enumerate(instance.means.tolist())), chosen
+        return dict(enumerate(instance.means.tolist())), instance.problem.epsilon
     values = dict(enumerate(means)) if means else _read(file) if file else {}
-    return values, epsilon
+    return values, None
 
 
 def _read(path: Path) -> dict[Any, float]:
@@ -157,14 +160,22 @@ def _read(path: Path) -> dict[Any, float]:
 def _summary(true_means: dict[Any, float], results: list[oddarm.Result]) -> str:
     """Return what many runs found, against the truth."""
     from oddarm.definitions.truth import Truth
+    from oddarm.strategies.base import UNDECIDED
 
-    truth = Truth.of(true_means, results[0].problem)
+    problem, count = results[0].problem, len(results)
+    truth = Truth.of(true_means, problem)
     pulls = [r.pulls for r in results]
+    decided = [r for r in results if r.verdict not in UNDECIDED]
     found = "these means have no outlier group"
-    if truth.groups:
+    if problem.absolute:
+        until = results[0].provenance["until"]
+        right = sum(truth.agrees(r.verdict, r.outliers, until, r.ranking) is True for r in decided)
+        found = f"the answer was right in {right} of them"
+    elif truth.groups:
         right = sum(truth.ranks_groups_first(result.ranking) for result in results)
-        found = f"every outlier group ranked first in {right} of {len(results)} runs"
+        found = f"every outlier group ranked first in {right} of {count} runs"
     return (
-        f"{len(results)} runs: {fmean(pulls):,.0f} pulls on average "
-        f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})\n{found}"
+        f"{count} runs: {fmean(pulls):,.0f} pulls on average "
+        f"(median {median(pulls):,.0f}, from {min(pulls):,} to {max(pulls):,})\n"
+        f"{len(decided)} of {count} runs were decided; {found}"
     )

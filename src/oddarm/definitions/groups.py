@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._checks import means_by_arm, real_number
+from oddarm._checks import numbers_by_arm, real_number
 from oddarm._typing import Floats, Indices
 from oddarm.problem import Problem, exact
 
@@ -50,7 +50,7 @@ class Indexed(Protocol):
 
 
 Means = Mapping[Any, Number] | Sequence[Number] | NDArray[Any] | Indexed
-"""The mean of each arm, by name or by position; see `_checks.means_by_arm`."""
+"""The mean of each arm, by name or by position; see `_checks.numbers_by_arm`."""
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,7 @@ def float_means(means: Means) -> tuple[list[Any] | None, Floats]:
     Raises:
         ParameterError: A mean is not a finite number.
     """
-    names, values = means_by_arm(means)
+    names, values = numbers_by_arm(means, "means", "mean")
     if {*map(type, values)} <= {float}:  # the usual case, fast for a million arms
         floats = np.array(values, dtype=np.float64)
         if np.isfinite(floats).all():
@@ -430,7 +430,7 @@ def float_means(means: Means) -> tuple[list[Any] | None, Floats]:
 
 
 def _sort(means: Means) -> _Sorted:
-    names, values = means_by_arm(means)
+    names, values = numbers_by_arm(means, "means", "mean")
     fractions = []
     for i, value in enumerate(values):
         arm = i if names is None else names[i]

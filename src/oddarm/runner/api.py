@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
 from oddarm._checks import is_number, whole_number
+from oddarm._text import plural
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import (
     DEFAULT_PULLS,
@@ -106,7 +108,11 @@ def find(
     given: SearchOptions = _part(options, SearchOptions)
     with _opened(pull, table, given) as opened:
         search, source = _prepare(opened, arms, strategy, given)
-        return _drive(search, source, run_options)
+        result = _drive(search, source, run_options)
+    if opened is pull:
+        return result
+    columns = table["arm"]
+    return result.with_nouns(plural([columns] if isinstance(columns, str) else columns), "rows")
 
 
 async def find_async(
@@ -138,7 +144,7 @@ async def find_async(
     run_options = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
     with run_options.session(search, source) as session:
         await as_coroutines(session)
-    return _with_hint(search.result(), save)
+    return _with_hint(search, save)
 
 
 def resume(
@@ -165,6 +171,8 @@ def resume(
 
     Raises:
         StateError: The source has other rewards than the search was begun on.
+        ParameterError: A budget is less than what the search has spent; or the strategy "fixed" has
+            had its one look.
 
     Example:
         >>> import oddarm
@@ -173,6 +181,7 @@ def resume(
         >>> resume(search, coins).outliers
         [3]
     """
+    _check_search(search)
     if isinstance(pull, Source):
         source = pull
         fingerprint = source.fingerprint()
@@ -180,8 +189,14 @@ def resume(
         _check_arms(search.names, source)
         _check_sizes(search, source)
         search.fingerprint = fingerprint or search.fingerprint
+    elif not callable(pull):
+        raise ParameterError(
+            f"pull is a {type(pull).__name__}, must be a function that returns a reward of an arm, "
+            "or a source: for a table, pass oddarm.open_table(data, arm=…, reward=…)."
+        )
     else:
         source = FunctionSource(pull, search.names, search.rewards)
+    _check_budgets(search, max_pulls, max_cost)
     search.max_pulls = search.max_pulls if max_pulls is None else max_pulls
     search.max_cost = search.max_cost if max_cost is None else max_cost
     failed = search.errors
@@ -207,6 +222,11 @@ class RunOptions:
     def session(self, search: Search, source: Source) -> Session:
         """Check the options against the source and return the session that drives the search."""
         if self.executor is not None:
+            if not callable(getattr(self.executor, "submit", None)):
+                raise ParameterError(
+                    f"executor == {self.executor!r}, must be an executor, such as "
+                    "concurrent.futures.ThreadPoolExecutor(8)."
+                )
             if source.asynchronous:
                 raise ParameterError(
                     "executor with a coroutine function, which asyncio runs: drop the executor."
@@ -293,6 +313,11 @@ def _opened(pull: Any, table: TableOptions, options: SearchOptions) -> Iterator[
             )
         yield pull
         return
+    if isinstance(pull, Mapping):
+        raise ParameterError(
+            "pull is a mapping of rewards, must be a function, a table or a source: call "
+            "oddarm.scan(data) for rewards that you have."
+        )
     if not isinstance(pull, str | PathLike) and not table and not hasattr(type(pull), "columns"):
         yield pull  # neither data nor a function, as `FunctionSource` says
         return
@@ -308,6 +333,42 @@ def _opened(pull: Any, table: TableOptions, options: SearchOptions) -> Iterator[
         pull, **table, rewards=options.get("rewards"), seed=options.get("seed", 0)
     ) as source:
         yield source
+
+
+def _check_search(search: Any) -> None:
+    """Refuse what is not a search, such as the file of one."""
+    if isinstance(search, Search):
+        return
+    if isinstance(search, str | PathLike):
+        raise ParameterError(
+            f"search == {str(search)!r}, must be a search: pass "
+            f"oddarm.Search.load({str(search)!r})."
+        )
+    raise ParameterError(
+        f"search is a {type(search).__name__}, must be a search: pass what oddarm.Search.load "
+        "returns for the file that find was given as save."
+    )
+
+
+def _check_budgets(search: Search, max_pulls: int | None, max_cost: float | None) -> None:
+    """Refuse budgets with which the search cannot go on."""
+    if max_pulls is None and max_cost is None:
+        return
+    if search.run.verdict == "budget":
+        raise ParameterError(
+            f"a further budget for strategy {search.strategy.name!r}, which has looked at its "
+            "rewards: a second look would break the promise of its answer. Begin a new search "
+            "with more pulls."
+        )
+    for name, value, spent in (
+        ("max_pulls", max_pulls, search.pulls),
+        ("max_cost", max_cost, search.core.ledger.cost),
+    ):
+        if isinstance(value, Real) and value < spent:
+            raise ParameterError(
+                f"{name} == {value}, must be more than what the search has spent, {spent:,}: it "
+                "counts the rewards so far."
+            )
 
 
 def _check_arms(names: Iterable[Any], source: Source) -> None:
@@ -365,12 +426,13 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
                     one_by_one(session)
         except (KeyboardInterrupt, asyncio.CancelledError):
             pass  # what is known so far is the result
-        return _with_hint(search.result(), run_options.save)
+        return _with_hint(search, run_options.save)
 
 
-def _with_hint(result: Result, save: str | Path | None) -> Result:
-    """Return the result with the call that goes on with a saved search."""
-    if save is None:
+def _with_hint(search: Search, save: str | Path | None) -> Result:
+    """Return the result with the call that goes on with a saved search, if it can go on."""
+    result = search.result()
+    if save is None or search.run.verdict == "budget":
         return result
     budget = f", max_pulls={result.enough_pulls}" if result.verdict == "budget" else ""
     budget = ", max_cost=…" if result.ended_by_cost else budget

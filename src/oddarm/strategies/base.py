@@ -321,17 +321,19 @@ class Strategy(ABC):
 
     def check(self, context: RunContext) -> None:
         """Raise ParameterError if the strategy cannot do what `until` or the rule asks."""
-        if self.confirms:
-            return
-        if context.until != "ranked":
+        self.check_rule(context.problem)
+        if not self.confirms and context.until != "ranked":
             raise ParameterError(
                 f"until == {context.until!r} with strategy {self.name!r}, which only ranks: "
                 "pass until='ranked'."
             )
-        if context.problem.min_gap is not None:
+
+    def check_rule(self, problem: Problem) -> None:
+        """Raise ParameterError if the strategy cannot judge by the rule of the problem."""
+        if not self.confirms and problem.min_gap is not None:
             raise ParameterError(
-                f"min_gap == {context.problem.min_gap!r} with strategy {self.name!r}, which does "
-                "not know it: pass strategy='adaptive', or leave min_gap out."
+                f"min_gap == {problem.min_gap!r} with strategy {self.name!r}, which does not know "
+                "it: pass strategy='adaptive', or epsilon instead of min_gap."
             )
 
     def predicate(self, found: int, side: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from oddarm.sources.table.postgres import PostgresRows, open_postgres
 from oddarm.sources.table.rows import Pick
 from oddarm.sources.table.source import TableSource
 
-__all__ = ["clip_of", "open_rows", "open_table", "picked"]
+__all__ = ["clip_of", "open_rows", "open_table", "picked", "warn_caller"]
 
 D = TypeVar("D", bound=DuckRows)
 P = TypeVar("P", bound=PostgresRows)
@@ -81,8 +82,20 @@ def open_table(
         shuffled.close()
         raise
     if source.warning:
-        warnings.warn(source.warning, stacklevel=2)
+        warn_caller(source.warning)
     return source
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line that called oddarm, however deep the call is here."""
+    frame, level = sys._getframe(1), 3
+    while frame.f_back is not None and _is_inside(frame.f_back.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    return module.split(".")[0] == "oddarm" or module == "contextlib"
 
 
 def picked(

@@ -24,6 +24,7 @@ __all__ = [
     "range_sentence",
     "refuse_query",
     "sentence",
+    "single_rows_sentence",
 ]
 
 
@@ -81,6 +82,18 @@ class Pick:
         return ", ".join(
             f"{as_sql(arm, columns)} AS {key}" for arm, key in zip(self.arm, self.keys, strict=True)
         )
+
+
+def single_rows_sentence(sizes: Sequence[int], name: str) -> str:
+    """Return a warning if most arms of the table `name` have one row; empty if not."""
+    single = list(sizes).count(1)
+    if 2 * single <= len(sizes):
+        return ""
+    return (
+        f"{single:,} of {len(sizes):,} arms of {name} have one row, which says next to nothing "
+        "about them: name a column with fewer values as the arm, leave such arms out with "
+        "min_rows, or pass rows='all' if the rows are all that there is."
+    )
 
 
 def few_rows_sentence(left_out: Sequence[Hashable], min_rows: int) -> str:

@@ -15,7 +15,12 @@ from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, RowsKind, SubGa
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
-from oddarm.sources.table.rows import ShuffledRows, few_rows_sentence, range_sentence
+from oddarm.sources.table.rows import (
+    ShuffledRows,
+    few_rows_sentence,
+    range_sentence,
+    single_rows_sentence,
+)
 
 __all__ = ["TableSource"]
 
@@ -64,7 +69,7 @@ class TableSource(ListedSource):
         self._sampled = kind == "sample" and not replace
         self._sizes = list(rows.sizes)
         super().__init__(list(rows.arms), self._model(rows, rewards, kind))
-        self.warning = self._few_rows() if self._sampled else ""
+        self.warning = single_rows_sentence(self._sizes, self.name) if self._sampled else ""
         self._block = min(max(_AHEAD_IN_ALL // len(self._arms), 64), _AHEAD)
         self._drawn = [0] * len(self._arms)
         self._ahead: dict[int, Floats] = {}
@@ -196,17 +201,6 @@ class TableSource(ListedSource):
                 "leave rewards out, declare the range (low, high), or pass rows='sample'."
             )
         return model.of_sizes(None if self.replace else tuple(rows.sizes), kind)
-
-    def _few_rows(self) -> str:
-        """Return a warning if most arms have one row; empty if not."""
-        single = self._sizes.count(1)
-        if 2 * single <= len(self._sizes):
-            return ""
-        return (
-            f"{single:,} of {len(self._sizes):,} arms of {self.name} have one row, which says next "
-            "to nothing about them: name a column with fewer values as the arm, leave such arms "
-            "out with min_rows, or pass rows='all' if the rows are all that there is."
-        )
 
     def _inferred(self, rows: ShuffledRows) -> Rewards:
         if rows.zero_one:
