@@ -132,7 +132,7 @@ def test_many_runs():
         (["simulate", "0.1", "0.2", "3", "--max-outliers", "1"], "mean 3, must be in [0, 1]"),
         (
             ["simulate", "--config", "upper-20-5", "--strategy", "gold", "--epsilon", "0.01"],
-            "epsilon == 0.01",
+            "--epsilon 0.01",
         ),
         (
             ["simulate", "--config", "upper-20-5", "--bound", "x"],
