@@ -96,7 +96,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
     with oddarm.create_study(storage, "demo", names, max_outliers=1, max_pulls=1) as study:
         study.tell_arm(names[0], [1], key="a")
     for arguments, code in (
-        (["find", path, "--arm", "arm", "--reward", "r", "--max-outliers", 1], 0),
+        (["find", path, "--arm", "arm", "--reward", "r", "--max-outliers", 1], 3),
         (["find", path, "--arm", "arm", "--reward", "r", "--max-outliers", 1, "--compare"], 0),
         (["find", path, "--arm", "\x1b[31m", "--reward", "r"], 2),
         (["find", path, "--arm", "arm", "--reward", "r", "--where", "arm = '\x1b[31mx'"], 2),
