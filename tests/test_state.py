@@ -62,7 +62,8 @@ def test_states_of_0_1_load_identically(path):
         # Sums of bounded rewards are now counted from the least one, which moves the last bit: the
         # two arms beside the median, which are equally far from it, may change places.
         sure = slice(-2) if "bounded" in name else slice(None)
-        assert result.ranking[sure] == saved["ranking"][sure], name
+        if search.until == "ranked" or search.done:  # else the best guess, whose rule has changed
+            assert result.ranking[sure] == saved["ranking"][sure], name
         if saved["low"] is not None:
             assert result.low.tolist() == pytest.approx(saved["low"]), name
 

@@ -251,7 +251,7 @@ def test_command_with_pilot_data(command, tmp_path):
         (["--arms", "20", "--gap", "0.9", "--rows", "9"], "must be in [0, 1]"),
         (["--arms", "20", "--gap", "0.1", "--rows", "9", "--replace"], "which draws endlessly"),
         (["--arms", "20", "--gap", "0.1", "--strategy", "x"], "strategy == 'x'"),
-        (["--arms", "20", "--gap", "0.1", "--delta", "2"], "delta == 2"),
+        (["--arms", "20", "--gap", "0.1", "--delta", "2"], "--delta 2"),
     ],
 )
 def test_mistakes(command, arguments, words):

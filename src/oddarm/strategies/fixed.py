@@ -232,7 +232,8 @@ class FixedRun(Run):
 
     def rules(self) -> Iterator[tuple[bool | np.bool_, str]]:
         """Yield the rules between the verdict and what was decided at the look."""
-        decided = self.judge.verdict
+        decided, planned = self.judge.verdict, self.judge.round
+        yield not (planned.goal.any() or planned.quota.any()), "a look plans no rounds"
         yield decided in ("running", self.verdict), "the verdict is that of the look"
         yield decided != "running" or self.verdict in UNDECIDED, "what is open is not decided"
 

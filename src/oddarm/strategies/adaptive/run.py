@@ -529,7 +529,7 @@ class AdaptiveRun(Run):
             return np.arange(n)
         means, declared = self.tally.means, self.members
         stage_of = np.full(n, n + 1)
-        if self.verdict == "running":
+        if self.verdict == "running" and self.context.until != "ranked":
             stage_of[self._guess().members] = n
         else:
             by_mean = np.argsort(means, kind="stable")
