@@ -111,9 +111,8 @@ class StrategyCost:
             end of a fixed sample.
         cap: The most pulls of a run.
         cost: What the pulls of a run cost, as a median; the pulls if no costs were given.
-        right: How many gave a right answer: what they confirmed or denied is true within the
-            slack, and every outlier group ranks first. None if there is no group, and no run said
-            so.
+        right: How many runs gave a right answer: their verdict is true within the slack, and every
+            outlier group ranks first. None if there is no group and no run says "none".
         replaced: Whether rewards of finite pools were drawn with replacement, because the strategy
             does not take finite pools.
     """

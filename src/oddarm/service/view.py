@@ -26,8 +26,8 @@ def view_json(info: StudyInfo, search: Search) -> str:
 
     Its fields, besides those of the study's row:
         summary: The answer in a sentence or two.
-        evidence: The odds for the answer or the best guess; null if there is no evidence. `asked`
-            has the odds that the study is to reach.
+        evidence: The odds for the answer or the best guess; null if the strategy gives none.
+        asked: The odds that the study is to reach: 1/δ.
         forecast: About how many further pulls may decide; null if that is unknown.
         widest_gap: The widest that the gap around outliers can still be; null if unknown.
         names, counts, means, low, high, rank, statuses: Per arm. A mean is null before the first

@@ -122,7 +122,7 @@ class FixedRun(Run):
         return self.bound.reason if not self.over else "more rewards were told than were fixed"
 
     def ask(self, limit: int | None) -> Sequence[int]:
-        """Return the next pulls of the sweeps; all arms once if there is no limit."""
+        """Return the next arms to pull, in turn; without a limit, every arm once."""
         if limit == 1 and self.verdict == "running":
             arm = int(self.asked.argmin())
             asked = self.asked.item(arm)
