@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from verification.saved import at_moment, drive
+from verification.saved import MOMENTS, at_moment, drive, kinds
 from verification.states import outcomes
 
 import oddarm
@@ -39,6 +39,16 @@ def state_of(strategy="adaptive", moment="late", **options):
     )
     options = {"rewards": Bernoulli(), "until": "ranked", **options}
     return json.loads(json.dumps(at_moment(strategy, options, moment).to_dict()))
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_every_sound_state_loads(moment):
+    """What any strategy saves with any rewards, at any moment of a search, says the same loaded."""
+    for name, strategy, options in kinds():
+        search = at_moment(strategy, options, moment)
+        loaded = Search.from_dict(json.loads(json.dumps(search.to_dict())))
+        assert loaded.result().to_json() == search.result().to_json(), name
+        assert loaded.ask_indices(9).tolist() == search.ask_indices(9).tolist(), name
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)

@@ -93,7 +93,8 @@ class FixedRun(Run):
     Attributes:
         wanted: How often each arm is to be pulled before the look.
         asked: How often each arm has been asked for, or told of.
-        judge: Decides at the look, as an adaptive run does.
+        judge: Decides at the look, as an adaptive run does. Before it, its intervals include no
+            rewards, and every arm with rewards is dirty.
         over: Whether more rewards were told before the look than were fixed beforehand: their
             number may then depend on the rewards, and δ is not proved.
     """
@@ -159,6 +160,7 @@ class FixedRun(Run):
     def update(self, arm: int) -> None:
         """Look once every arm has its rewards."""
         count = self.tally.counts.item(arm)
+        self.judge.dirty[arm] = self.verdict == "running"
         if self.asked.item(arm) < count:
             self.asked[arm] = count
         if count >= self.wanted.item(arm):
@@ -166,12 +168,13 @@ class FixedRun(Run):
 
     def update_many(self, arms: Indices) -> None:
         """The same for many arms."""
-        del arms
+        self.judge.dirty[arms] = self.verdict == "running"
         np.maximum(self.asked, self.tally.counts, out=self.asked)
         self._look_if_complete()
 
     def adopt(self) -> None:
         """Count the rewards that the tally had when the run began."""
+        self.judge.dirty[:] = self.tally.counts > 0
         self.asked[:] = self.tally.counts
         self._look_if_complete()
 

@@ -25,7 +25,8 @@ class ROAILUCBRun(RobustRun):
         above = self.tally.means > self.threshold
         median, mad = self.overlapping(*ends.median), self.overlap_mad(ends)
         # A pull narrows an interval by about width/(2m); the threshold's depends on many arms.
-        gain = (ends.theta[1] - ends.theta[0]) / counts[median | mad].sum()
+        # With an even number of arms, the median may lie between two that are known exactly.
+        gain = (ends.theta[1] - ends.theta[0]) / max(counts[median | mad].sum(), 1)
         critical = [
             _first_largest(-low, undecided & above),
             _first_largest(high, undecided & ~above),
