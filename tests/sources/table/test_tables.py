@@ -510,6 +510,51 @@ def test_an_interrupted_load_is_left_at_once(ctrl_c_soon):
             thread.join()
 
 
+@pytest.mark.parametrize("began", [True, False])
+def test_an_interrupt_as_a_call_begins(monkeypatch, began):
+    """Ctrl-C just as DuckDB is called, before the wait for it, leaves a connection that closes."""
+    connection, start = Connection(), threading.Thread.start
+    connection.connection = busy = _Busy()
+
+    def struck(thread):
+        monkeypatch.undo()
+        if began:
+            start(thread)
+            busy.begun.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", struck)
+    with pytest.raises(KeyboardInterrupt):
+        connection.fetch(LONG)
+    connection.close()
+    for thread in threading.enumerate():
+        if thread.name == LOADER:
+            thread.join()
+
+
+class _Busy:
+    """A connection of DuckDB with a query that ends only when it is interrupted twice."""
+
+    def __init__(self):
+        self.begun, self.interrupts, self.ended = threading.Event(), 0, threading.Event()
+
+    def execute(self, _):
+        self.begun.set()
+        self.ended.wait()
+        return self
+
+    def fetchall(self):
+        return []
+
+    def interrupt(self):
+        self.interrupts += 1
+        if self.interrupts == 2:
+            self.ended.set()
+
+    def close(self):
+        assert self.ended.is_set() or not self.begun.is_set(), "it is closed during a call"
+
+
 def test_an_interrupted_draw_sets_no_arm_aside(ctrl_c_soon, tmp_path, monkeypatch):
     """Ctrl-C while rows are read ends the search with what is known; every arm stays."""
     data = pa.table({"host": ARMS * 50, "slow": [0, 1, 1, 0] * 50})

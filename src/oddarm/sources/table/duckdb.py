@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -276,7 +277,7 @@ class Connection:
             "python_enable_replacements": False,
         }
         self.connection = self._duckdb.connect(":memory:", config=settings)
-        self._interrupted: list[Future[Any]] = []  # the interrupted call, which may still run
+        self._calls: list[Future[Any]] = []  # the last call; an interrupted one may still run
 
     def seal(self, file: str | None) -> None:
         """Let SQL reach only the data in this connection, and one file if it is named.
@@ -317,7 +318,7 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection and remove its folder."""
-        if all(call.done() for call in self._interrupted):  # else closing would wait for the call
+        if all(call.done() for call in self._calls):  # DuckDB refuses to close during a call
             self.connection.close()
         self._remove()
 
@@ -329,23 +330,34 @@ class Connection:
         """
         if threading.current_thread() is not threading.main_thread():
             return call()  # only the main thread gets signals
-        wait(self._interrupted)  # for the interrupted call
+        wait(self._calls)
         result: Future[Any] = Future()
 
         def work() -> None:
+            if not result.set_running_or_notify_cancel():
+                return
             try:
                 result.set_result(call())
             except BaseException as error:
                 result.set_exception(error)
 
-        threading.Thread(target=work, name=LOADER).start()
+        self._calls = [result]
         try:
+            threading.Thread(target=work, name=LOADER).start()
             return result.result()
         except BaseException:
-            if not result.done():  # a signal broke into the wait
-                self._interrupted = [result]
-                self.connection.interrupt()
+            if result.cancel():  # a signal came before the call began
+                self._calls = []
+            elif not result.done():  # it came during the call
+                threading.Thread(target=self._interrupt, args=(result,), name=LOADER).start()
             raise
+
+    def _interrupt(self, call: Future[Any]) -> None:
+        """End a call; an interrupt that comes before DuckDB runs the query is lost."""
+        while not call.done():
+            with suppress(self.error):  # it has ended, and the connection was closed
+                self.connection.interrupt()
+            wait([call], timeout=0.02)
 
 
 def open_file(
