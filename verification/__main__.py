@@ -19,6 +19,7 @@ from verification import (
     question,
     rivals,
     scan,
+    soundness,
     states,
     tables,
 )
@@ -35,6 +36,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "rivals": rivals.checks,
     "coverage": coverage.checks,
     "scan": scan.checks,
+    "soundness": soundness.checks,
     "tables": tables.checks,
     "memory": memory.checks,
     "states": states.checks,

@@ -125,13 +125,14 @@ class Rules(Record):
         max_members: The most members that a group may have.
         min_segment: The fewest arms of a segment.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
-        caution: By what factor plans raise the evidence of pairs that seems to be needed.
+        joint_delta: The error probability of evidence against a whole truth, likewise.
+        caution: By what factor plans raise the evidence that seems to be needed.
     """
 
     kinds: ClassVar = layout("""
         real gap_factor floor sure_factor sure_gap
         whole max_members min_segment
-        real pair_delta caution
+        real pair_delta joint_delta caution
     """)
     _fields_: ClassVar = fields(kinds)
 

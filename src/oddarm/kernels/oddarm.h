@@ -32,7 +32,7 @@ struct rules {
     double gap_factor, floor;     /* 1 + epsilon, and the gap that a group must exceed */
     double sure_factor, sure_gap; /* the same with the slack, for a group to be confirmed */
     int64_t max_members, min_segment;
-    double pair_delta, caution;
+    double pair_delta, joint_delta, caution;
 };
 
 /* What is to be certain; `Target` in plans.py has the same fields. */
@@ -43,6 +43,17 @@ struct target {
     const int64_t (*windows)[2];
     int64_t window_count;
     double level;
+};
+
+/* The rewards of n arms, and which of them are known to lie apart; `Bulk` in pieces.py has the same
+ * fields. */
+struct bulk {
+    int64_t n;
+    const double *totals, *counts; /* told, or foreseen: they need not be whole */
+    const bool *member;
+    double gap;
+    int64_t max_members;
+    char *work;
 };
 
 /* What the radius of an arm is made of. */
@@ -150,6 +161,11 @@ EXPORT void beside(const struct arms *arms, int64_t at, double gap, double sides
 
 /* pairs.c: the evidence of two neighbours at once. */
 EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta);
+
+/* pieces.c: evidence against every truth in which another arm lies apart. */
+EXPORT bool nobody_else_apart(const struct bulk *bulk, double needed);
+EXPORT bool plan_bulk(
+    const struct bulk *bulk, const double *prices, double needed, double *factors);
 
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,

@@ -14,6 +14,7 @@ import numpy as np
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.kernels.blocks import Arms, Rules, find_gaps, find_rival
+from oddarm.kernels.pieces import nobody_else_apart, plan_bulk
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.strategies.adaptive.certify import estimated_gaps, sharpen
 from oddarm.strategies.adaptive.constants import (
@@ -66,7 +67,7 @@ def certain_answer(arms: Arms, rules: Rules) -> Answer:
     apart = float(certain[borders].min(initial=np.inf))
     if members.sum() > rules.max_members:
         return Answer("scattered", members, apart, np.inf)
-    if find_rival(_without(arms, members), any_piece(rules, members), rules.floor) is None:
+    if nobody_else(arms, rules, members):
         return Answer("confirmed" if members.any() else "none", members, apart, rules.floor)
     linked = 0.0
     for first, last in pairwise(cuts.tolist()):
@@ -75,6 +76,19 @@ def certain_answer(arms: Arms, rules: Rules) -> Answer:
     if linked > rules.floor:
         return Answer("running", members, apart, linked)
     return Answer("confirmed" if members.any() else "none", members, apart, linked)
+
+
+def nobody_else(arms: Arms, rules: Rules, members: Flags) -> bool:
+    """Whether no small piece can have an arm that is not a member: by intervals, or jointly."""
+    if find_rival(_without(arms, members), any_piece(rules, members), rules.floor) is None:
+        return True
+    if not rules.joint_delta:
+        return False
+    assert arms.totals is not None
+    assert arms.counts is not None
+    counts = arms.counts.astype(np.float64)
+    limits = rules.floor, rules.max_members, rules.joint_delta
+    return nobody_else_apart(arms.totals, counts, members, *limits)
 
 
 def _without(arms: Arms, members: Flags) -> Arms:
@@ -90,6 +104,7 @@ def any_piece(rules: Rules, members: Flags, floor: float | None = None) -> Rules
         max_members=rules.max_members + int(members.sum()),
         min_segment=1,
         pair_delta=rules.pair_delta,
+        joint_delta=rules.joint_delta,
         caution=rules.caution,
     )
 
@@ -137,11 +152,16 @@ def apart_at(means: Floats, by_mean: Wholes, line: float, most: int) -> tuple[Fl
     return _small_pieces(cuts, by_mean, most)[0], cuts
 
 
-def plan_answer(arms: Arms, rules: Rules) -> RoundPlan:
+def plan_answer(arms: Arms, rules: Rules, counts: Floats) -> RoundPlan:
     """Plan the pulls that make an answer certain, at the least cost of the answers tried.
 
     The answers tried are those of lines between (1 - slack)·min_gap and min_gap: each of them is
     right if the estimates are.
+
+    Args:
+        arms: The arms, with the cost of the pulls from which to plan.
+        rules: The rules of the problem.
+        counts: How many pulls these are.
     """
     gaps = estimated_gaps(arms.means, arms.by_mean)[1:-1]
     between = np.unique(gaps[(gaps > rules.sure_gap) & (gaps <= rules.floor)])
@@ -155,12 +175,12 @@ def plan_answer(arms: Arms, rules: Rules) -> RoundPlan:
         members, cuts = apart_at(arms.means, arms.by_mean, line, rules.max_members)
         if members.tobytes() not in tried:
             tried.add(members.tobytes())
-            plan = _plan_for(arms, rules, members, cuts)
+            plan = _plan_for(arms, rules, counts, members, cuts)
             best = plan if plan.cost < best.cost else best
     return best
 
 
-def _plan_for(arms: Arms, rules: Rules, members: Flags, cuts: Wholes) -> RoundPlan:
+def _plan_for(arms: Arms, rules: Rules, counts: Floats, members: Flags, cuts: Wholes) -> RoundPlan:
     """Plan to make certain that these arms, and no others, are apart."""
     wanted = _some_pieces(arms, rules, cuts) if members.sum() > rules.max_members else members
     sides = wanted[arms.by_mean]
@@ -174,10 +194,16 @@ def _plan_for(arms: Arms, rules: Rules, members: Flags, cuts: Wholes) -> RoundPl
     factors, cost = plan_target(arms, only_gaps, target, ones, np.inf)
     if wanted is not members or cost == np.inf:
         return RoundPlan(factors, cost)
+    assert arms.pulls is not None
+    if rules.joint_delta:
+        rule = rules.floor, rules.max_members, rules.joint_delta
+        prices = arms.pulls / counts
+        if not plan_bulk(arms.means, counts, members, rule, prices, factors, rules.caution):
+            return RoundPlan(factors, np.inf)
+        return RoundPlan(factors, float(arms.pulls @ (factors - 1.0)))
     for first, last in pairwise(cuts.tolist()):
         if last - first > rules.max_members:
             plan_links(arms, arms.by_mean[first:last], factors, rules.floor)
-    assert arms.pulls is not None
     cost = float(arms.pulls @ (factors - 1.0))
     other, less = plan_target(
         _without(arms, members), any_piece(rules, members), target, ones, cost

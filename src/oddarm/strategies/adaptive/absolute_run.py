@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from oddarm.strategies.adaptive.absolute import (
     plan_answer,
 )
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
+from oddarm.strategies.adaptive.constants import ABSOLUTE_PAIR_SHARE, JOINT_SHARE
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
@@ -30,6 +32,9 @@ NO_OTHERS: tuple[float, ...] = (0.0, inf, 0.0, 0.0)
 
 class AbsoluteRun(AdaptiveRun):
     """A run by the absolute rule. Its answer is the one stage, once it is certain."""
+
+    pair_share: ClassVar[float] = ABSOLUTE_PAIR_SHARE
+    joint_share: ClassVar[float] = JOINT_SHARE
 
     def decide(self) -> None:
         """Stop if an answer is certain."""
@@ -78,11 +83,11 @@ class AbsoluteRun(AdaptiveRun):
 
     def _whole_plan(self, counts: Floats) -> Floats:
         """Return by what factors pulls must grow until all is decided, by the estimates."""
-        return plan_answer(self._foreseen(counts), self._rules()).factors
+        return plan_answer(self._foreseen(counts), self._rules(), counts).factors
 
     def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
-        return plan_answer(self._foreseen(counts), self._rules(caution))
+        return plan_answer(self._foreseen(counts), self._rules(caution), counts)
 
     def _apart(self) -> Flags:
         """Return which arms are apart by the estimates, at the middle of the slack."""

@@ -15,6 +15,10 @@ No experiment is recorded."""
 PAIR_SHARE = 0.6
 """This share of δ goes to the evidence of pairs; the rest goes to the intervals of single arms.
 The evidence of pairs saved a quarter of the pulls (commit b61354f); no other share is recorded."""
+ABSOLUTE_PAIR_SHARE = 0.2
+JOINT_SHARE = 0.7
+"""By the absolute rule, these shares of δ go to the evidence of pairs and to the evidence that
+nobody else lies apart; the rest goes to the intervals."""
 FIRST_CAUTION = 0.8
 """Plans count on this part of the evidence that pairs seem to need, at first. Before commit 0b19f6f
 it was 1; what the change saved is not recorded."""

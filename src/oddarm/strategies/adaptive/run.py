@@ -68,11 +68,15 @@ class AdaptiveRun(Run):
         patience: For how many rounds to plan for the best block alone.
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
+        pair_share: Which share of δ that is.
+        joint_share: Which share of δ goes to evidence against a whole truth.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
     """
 
     compiled: ClassVar[str | None] = "oddarm.strategies.adaptive.compiled"
+    pair_share: ClassVar[float] = PAIR_SHARE
+    joint_share: ClassVar[float] = 0.0
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -87,8 +91,8 @@ class AdaptiveRun(Run):
             "sure_gap": float(sure.floor),
         }
         paired = isinstance(rewards, Bernoulli) and rewards.pools is None
-        self.pair_delta = PAIR_SHARE * problem.delta if paired else 0.0
-        self._alpha = (problem.delta - self.pair_delta) / n
+        self.pair_delta = self.pair_share * problem.delta if paired else 0.0
+        self._alpha = (problem.delta - self.pair_delta - self.joint_delta) / n
         self._bound: Bound = (
             CentredBeta(self._alpha) if paired else interval_bound(rewards, n, problem.delta)
         )
@@ -113,6 +117,11 @@ class AdaptiveRun(Run):
     def bound(self) -> Bound:
         """The intervals that decide, as of now; `interval_ends` are those of all times."""
         return self._bound
+
+    @property
+    def joint_delta(self) -> float:
+        """The error probability of evidence against a whole truth; 0 if there is none."""
+        return self.pair_delta * self.joint_share / self.pair_share
 
     @property
     def members(self) -> Flags:
@@ -176,7 +185,8 @@ class AdaptiveRun(Run):
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began.
 
-        The evidence of pairs is for the neighbours among arms that were chosen before any reward.
+        The evidence of pairs, and that against a whole truth, is for arms that were chosen before
+        any reward.
         """
         self.pair_delta = 0.0
         self.dirty[:] = self.tally.counts > 0
@@ -327,12 +337,13 @@ class AdaptiveRun(Run):
         return Arms(low, high, self.means, *orders, self.members.copy(), *told)
 
     def _rules(self, caution: float = 1.0, share: float = 1.0) -> Rules:
-        """Return the rules of the problem, with a share of δ for the evidence of pairs."""
+        """Return the rules of the problem, with a share of δ for evidence beyond intervals."""
         return Rules(
             **self._limits,
             max_members=self.max_members,
             min_segment=self.min_segment,
             pair_delta=share * self.pair_delta,
+            joint_delta=share * self.joint_delta,
             caution=caution,
         )
 
