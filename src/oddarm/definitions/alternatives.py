@@ -37,6 +37,8 @@ PLACES = 22
 """Windows and stretches begin and end at so many places."""
 WIDTHS = 10
 """The distances of a group that are tried, where the rule does not give one."""
+COPIES = 20
+"""So many times as many windows and stretches are looked at as are wanted: many are alike."""
 STONES = 3
 """An arm may become a stepping stone in so many of the dearest links."""
 EDGE = 1e-6
@@ -109,7 +111,7 @@ class IsolatedSets:
         fits = (low <= high) & (low - width > -0.5) & (high + width < 1.5)
         windows = np.stack([low[fits], high[fits], width[fits]], axis=1)
         order, member, cost = self._assign(weights, windows)
-        best = np.argsort(cost, kind="stable")[: 4 * limit]
+        best = np.argsort(cost, kind="stable")[: COPIES * limit]
         best = best[np.isfinite(cost[best])]
         best = best[_distinct(np.concatenate([order[best], member[best]], axis=1))]
         best = best[np.argsort(cost[best], kind="stable")][: limit]
@@ -300,11 +302,13 @@ class WideStretches:
         places = _places(self.mu)
         low, high = (part.ravel() for part in np.meshgrid(places, places, indexing="ij"))
         stretches = np.stack([low, high], axis=1)[low < high]
-        costs, _ = self._stretch_costs(weights, stretches)
+        costs, over = self._stretch_costs(weights, stretches)
         pairs, pair_costs = self._pairs(weights, stretches[:, 1] - stretches[:, 0])
         total = costs[:, None] + pair_costs
-        flat = np.argsort(total, axis=None, kind="stable")[: 2 * limit]
+        flat = np.argsort(total, axis=None, kind="stable")[: COPIES * limit]
         rows, which = np.unravel_index(flat, total.shape)
+        first = _distinct(np.concatenate([over[rows], pairs[rows, which]], axis=1))
+        rows, which = rows[first], which[first]
         return self._build(weights, stretches[rows], pairs[rows, which], None, limit)
 
     def vary(self, weights: Floats, order: Ints, means: Floats) -> GapPrograms:

@@ -289,6 +289,7 @@ class _Alternatives:
             if not len(self.rows):
                 break
             rate = float((self.costs @ shares).min())
+            self.best_rate = min(self.best_rate, float((self.costs @ self.best_shares).min()))
             if rate > self.best_rate:
                 self.best_rate, self.best_shares = rate, shares
             self._weigh()
