@@ -41,6 +41,8 @@ COPIES = 20
 """So many times as many windows and stretches are looked at as are wanted: many are alike."""
 STONES = 3
 """An arm may become a stepping stone in so many of the dearest links."""
+WORTH = 1.5
+"""An arm is moved if that alone costs at most so many times the whole alternative at hand."""
 EDGE = 1e-6
 
 
@@ -135,12 +137,13 @@ class IsolatedSets:
         within = means[member]
         borders = gaps[member[1:] != member[:-1]]
         window = np.array([within.min(), within.max(), borders.min()])
-        n = len(self.mu)
-        every = np.arange(n)
+        total = WORTH * (weights[order] * bernoulli_kl(self.mu[order], means)).sum()
         near = [window * [1, 1, factor] for factor in (1.0, 0.8, 1.25)]
         same = self._assign(weights, np.array(near))
-        more = self._assign(weights, np.tile(window, (n, 1)), forced=every)
-        less = self._assign(weights, np.tile(window, (n, 1)), barred=every)
+        joining = weights * bernoulli_kl(self.mu, np.clip(self.mu, window[0], window[1]))
+        forced, barred = np.flatnonzero(joining < total), order[member]
+        more = self._assign(weights, np.tile(window, (len(forced), 1)), forced=forced)
+        less = self._assign(weights, np.tile(window, (len(barred), 1)), barred=barred)
         found = [(part[0], part[1]) for part in (same, more, less)]
         if self.ratio is not None:
             found += list(self._stones(weights, order, means, member))
@@ -180,9 +183,12 @@ class IsolatedSets:
         gaps = np.diff(means)[links]
         links = links[gaps > 0.9 * gaps.max(initial=0.0)]
         dear = links[np.argsort(-(moved[links] + moved[links + 1]), kind="stable")][:STONES]
-        n = len(order)
         for link in dear.tolist():
-            stones = [p for p in range(n) if p not in (link, link + 1) and not member[p]]
+            middle = (means[link] + means[link + 1]) / 2
+            worth = weights[order] * bernoulli_kl(self.mu[order], middle) < WORTH * moved.sum()
+            worth &= ~member
+            worth[link : link + 2] = False
+            stones = np.flatnonzero(worth).tolist()
             if not stones:
                 continue
             orders, members = [], []
@@ -321,8 +327,10 @@ class WideStretches:
         border = np.where(normal[1:] != normal[:-1], gaps, np.inf)
         near = int(np.argmin(border))
         pair = order[near : near + 2] if not normal[near] else order[near : near + 2][::-1]
-        n = len(self.mu)
-        flips = np.concatenate([[-1], np.arange(n)])
+        total = WORTH * (weights[order] * bernoulli_kl(self.mu[order], means)).sum()
+        beyond = np.where(self.mu <= stretch.mean(), stretch[1], stretch[0])
+        worth = np.flatnonzero(weights * bernoulli_kl(self.mu, beyond) < total)
+        flips = np.concatenate([[-1], worth])
         pairs, _ = self._pairs(weights, np.array([stretch[1] - stretch[0]]))
         others = pairs[0]
         stretches = np.tile(stretch, (len(flips) + len(others), 1))
@@ -331,11 +339,27 @@ class WideStretches:
         return self._build(weights, stretches, chosen, flipped, 4 * len(stretches))
 
     def _stretch_costs(self, weights: Floats, stretches: Floats) -> tuple[Floats, Bools]:
-        """Return what it costs to empty each stretch, and which arms then lie above it."""
+        """Return what it costs to empty each stretch, and which arms then lie above it.
+
+        Next to the stretch on either side there is an arm that is not of the group.
+        """
         low, high = stretches[:, :1], stretches[:, 1:]
         down = weights * bernoulli_kl(self.mu, np.minimum(self.mu, low))
         up = weights * bernoulli_kl(self.mu, np.maximum(self.mu, high))
-        return np.minimum(down, up).sum(axis=1), up < down
+        over = up < down
+        member = np.isin(np.arange(len(self.mu)), self.members)
+        rows = np.arange(len(stretches))
+        for side, sign in ((True, 1.0), (False, -1.0)):
+            here = over if side else ~over
+            nearest = np.where(here, sign * self.mu, np.inf)
+            lacks = np.where(member, np.inf, nearest).min(axis=1) >= nearest.min(axis=1)
+            lacks &= np.where(member, nearest, np.inf).min(axis=1) <= nearest.min(axis=1)
+            lacks |= ~(here & ~member).any(axis=1)
+            dearer = (up - down if side else down - up) + np.where(member | here, np.inf, 0.0)
+            arm = np.argmin(dearer, axis=1)
+            lacks &= np.isfinite(dearer[rows, arm])
+            over[rows[lacks], arm[lacks]] = side
+        return np.where(over, up, down).sum(axis=1), over
 
     def _pairs(self, weights: Floats, widths: Floats) -> tuple[Ints, Floats]:
         """Return for each width some pairs (member, other) that come near cheaply, with a guess."""

@@ -161,18 +161,20 @@ class _Newton:
         self.bounded = np.isfinite(programs.most)
         self.scaled = programs.least_times > 0
         self.held = programs.least + np.where(programs.least > 0, MARGIN, 0.0)
+        entropy = xlogy(self.mu, self.mu) + xlogy(1 - self.mu, 1 - self.mu)
+        self.entropy = (self.weights * entropy).sum(axis=1)
+        self.cost = self._value(means, scale, np.zeros(len(means)))[1]
 
     def run(self, tolerance: float) -> None:
         """Take steps until each program's cost is near its minimum."""
-        everything = (self.programs, self.mu, self.weights, self.bounded, self.scaled, self.held)
         means, scale = self.means.copy(), self.scale.copy()
         active = np.arange(len(means))
         terms = 4.0 * means.shape[1] + 2
-        barrier = np.maximum(self._cost(), 1e-12) / means.shape[1]
+        barrier = np.maximum(self.cost, 1e-12) / means.shape[1]
         for _ in range(NEWTON_STEPS):
             decrement = self._step(barrier)
             centred = decrement < CENTRED * barrier
-            final = barrier * terms <= tolerance * np.maximum(self._cost(), 1e-14)
+            final = barrier * terms <= tolerance * np.maximum(self.cost, 1e-14)
             done = centred & (final | (barrier < 1e-16))
             barrier = np.where(centred & ~done, SHRINK * barrier, barrier)
             if done.any():
@@ -184,17 +186,12 @@ class _Newton:
                 self._keep(stay)
         else:
             means[active], scale[active] = self.means, self.scale
-        del everything
         self.means, self.scale = means, scale
 
     def _keep(self, rows: NDArray[np.bool_]) -> None:
         self.programs = self.programs.take(rows)
-        for name in ("mu", "weights", "means", "scale", "bounded", "scaled", "held"):
+        for name in ("mu", "weights", "means", "scale", "bounded", "scaled", "held", "entropy", "cost"):
             setattr(self, name, getattr(self, name)[rows])
-
-    def _cost(self) -> Floats:
-        cost: Floats = (self.weights * bernoulli_kl(self.mu, self.means)).sum(axis=1)
-        return cost
 
     def _slacks(self, means: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
         """Return how far each limit is from being met exactly; 1 where there is none."""
@@ -206,16 +203,19 @@ class _Newton:
             )
         return above, below, gaps - self.held
 
-    def _value(self, means: Floats, scale: Floats, barrier: Floats) -> Floats:
-        """Return the barrier function, without what does not depend on the means."""
-        parts = [*self._slacks(means, scale), means, 1 - means, scale[:, None], 1 - scale[:, None]]
+    def _value(self, means: Floats, scale: Floats, barrier: Floats) -> tuple[Floats, Floats]:
+        """Return the barrier function, infinite beyond a limit, and the cost alone."""
+        parts = [*self._slacks(means, scale), scale[:, None], 1 - scale[:, None]]
+        least = [part.min(axis=1) for part in (*parts, means, 1 - means)]
+        inside = np.minimum.reduce(least) > 0
         with np.errstate(invalid="ignore", divide="ignore"):
+            failing, succeeding = np.log(1 - means), np.log(means)
             logs = sum(np.log(part).sum(axis=1) for part in parts)
-            fit = xlogy(self.mu, means) + xlogy(1 - self.mu, 1 - means)
-        inside = np.logical_and.reduce([(part > 0).all(axis=1) for part in parts])
-        value = -(self.weights * fit).sum(axis=1) - barrier * logs
-        result: Floats = np.where(inside, value, np.inf)
-        return result
+            logs = logs + (failing + succeeding).sum(axis=1)
+            fit = self.weights * (self.mu * succeeding + (1 - self.mu) * failing)
+            cost: Floats = self.entropy - fit.sum(axis=1)
+            value: Floats = cost - barrier * logs
+        return np.where(inside, value, np.inf), cost
 
     def _step(self, barrier: Floats) -> Floats:
         """Take a Newton step in every program and return the squared decrements before it."""
@@ -272,17 +272,17 @@ class _Newton:
             [(-move / slack).max(axis=1) for move, slack in zip(moves, slacks, strict=True)]
         )
         length = np.minimum(1.0, 0.95 / np.maximum(steepest, 1e-300))
-        before = self._value(self.means, self.scale, barrier)
+        before, _ = self._value(self.means, self.scale, barrier)
         for _ in range(HALVINGS):
             means = self.means + length[:, None] * of_means
             scale = self.scale + length * of_scale
-            value = self._value(means, scale, barrier)
+            value, cost = self._value(means, scale, barrier)
             worse = ~(value <= before - 0.01 * length * decrement + 1e-12 * np.abs(before))
             if not worse.any():
                 break
             length = np.where(worse, length / 2, length)
         kept = ~worse
-        self.means[kept], self.scale[kept] = means[kept], scale[kept]
+        self.means[kept], self.scale[kept], self.cost[kept] = means[kept], scale[kept], cost[kept]
 
 
 def _tridiagonal(
