@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import linprog
 
+from oddarm._checks import numbers_by_arm
 from oddarm._typing import Floats
 from oddarm.definitions.alternatives import Family, IsolatedSets, LongChains, WideStretches
 from oddarm.definitions.gap_programs import GapPrograms, bernoulli_kl, solve
@@ -24,16 +25,22 @@ LimitUntil = Literal["found", "ranked"]
 
 ROUNDS = 60
 """The most rounds of the search for alternatives."""
-CLOSE = 0.005
+CLOSE = 0.01
 """The search ends once the best shares found are within this share of the optimum."""
 PATIENCE = 6
 """It also ends after so many rounds in which the bound hardly rose."""
 COARSE, FINE = 0.3, 2e-3
 """How exactly programs are solved: to choose among them, and to use them."""
+TOWARDS = 0.4
+"""Alternatives are looked for so far on the way from the best shares so far to the program's."""
 FLOOR_SHARE = 1e-3
 """No arm has less than this share of an even share while alternatives are looked for."""
 EXPLORED = 3
 """Beside so many alternatives of each family the search goes on in each round."""
+NEWEST = 1500
+"""Of so many alternatives that were found last, those that are rather far away are kept too."""
+CHECKED = 12
+"""So many of the nearest alternatives of a round are checked at once, others when they matter."""
 WIDE_EVERY = 3
 """Each round of a family looks beside what was found; every third looks everywhere."""
 
@@ -235,6 +242,7 @@ class _Alternatives:
         n = len(mu)
         self.rows = np.zeros((0, n))  # alternatives found
         self.costs = np.zeros((0, n))  # KL(μᵢ, λᵢ)
+        self.checked = np.zeros(0, dtype=bool)
         self.proof = _Proof(np.inf, np.full(n, 1 / n), self.rows, np.zeros(0))
         self.best_rate, self.best_shares = 0.0, self.proof.shares
         self.families = [] if self.answers.unclear else list(self._families(until))
@@ -280,7 +288,7 @@ class _Alternatives:
         n, stale = len(self.mu), 0
         for number in range(rounds if self.families else 0):
             target = self.proof.shares
-            middle = target if number == 0 else 0.5 * target + 0.5 * self.best_shares
+            middle = target if number == 0 else TOWARDS * target + (1 - TOWARDS) * self.best_shares
             shares = (1 - FLOOR_SHARE) * middle + FLOOR_SHARE / n
             before = self.proof.rate
             wide = number % WIDE_EVERY == 0
@@ -319,21 +327,23 @@ class _Alternatives:
         best = np.argsort(cost, kind="stable")
         best = best[cost[best] < np.inf]
         used, starts = [], []
-        for row in best.tolist():
+        for number, row in enumerate(best.tolist()):
             if cost[row] > 3 * cost[best[0]] and used:
                 break
             means = self.mu.copy()
             means[programs.order[row]] = found[row]
-            if not self._checked(means):
+            checked = number < CHECKED or len(starts) < EXPLORED
+            if checked and not self._holds(means):
                 continue
-            used.append(means)
+            used.append((means, checked))
             if len(starts) < EXPLORED:
                 starts.append((programs.order[row], found[row]))
         self.starts[which] = starts or self.starts[which]
         if used:
-            rows = np.array(used)
+            rows = np.array([means for means, _ in used])
             self.rows = np.concatenate([self.rows, rows])
             self.costs = np.concatenate([self.costs, bernoulli_kl(self.mu, rows)])
+            self.checked = np.concatenate([self.checked, [checked for _, checked in used]])
 
     def _cost_of(
         self, programs: GapPrograms, found: Floats, solved: Any, shares: Floats
@@ -341,51 +351,73 @@ class _Alternatives:
         cost = (shares[programs.order] * bernoulli_kl(self.mu[programs.order], found)).sum(axis=1)
         return np.where(solved & np.isfinite(cost), cost, np.inf)
 
-    def _checked(self, means: Floats) -> bool:
+    def _holds(self, means: Floats) -> bool:
         """Return whether means are an alternative, exactly."""
         return self.answers.none_right(Truth.of(means.tolist(), self.problem))
 
     def _weigh(self) -> None:
-        """Solve the linear program: shares that make the nearest alternative as far as possible."""
-        count, n = self.costs.shape
-        scale = float(np.median(self.costs.max(axis=1)))
-        table = self.costs / scale
-        answer = linprog(
-            np.append(np.zeros(n), -1.0),
-            A_ub=np.column_stack([-table, np.ones(count)]),
-            b_ub=np.zeros(count),
-            A_eq=np.append(np.ones(n), 0.0)[None, :],
-            b_eq=[1.0],
-            bounds=[(0, None)] * n + [(None, None)],
-            method="highs",
-        )
-        if answer.status != 0:
+        """Solve the linear program: shares that make the nearest alternative as far as possible.
+
+        An alternative that has weight is checked first; one that fails is dropped, and the program
+        solved once more.
+        """
+        while len(self.rows):
+            solved = _shares_and_weights(self.costs)
+            if solved is None:
+                return
+            shares, weights = solved
+            failed = [
+                row
+                for row in np.flatnonzero((weights > 0) & ~self.checked).tolist()
+                if not self._holds(self.rows[row])
+            ]
+            self.checked |= weights > 0
+            if failed:
+                self._keep(np.isin(np.arange(len(self.rows)), failed, invert=True))
+                continue
+            some = weights > 0
+            rate = float((weights[some] @ self.costs[some]).max())  # valid whatever the weights are
+            self.proof = (
+                _Proof(rate, shares, self.rows[some], weights[some])
+                if rate <= self.proof.rate
+                else replace(self.proof, shares=shares)
+            )
             return
-        weights = np.maximum(-answer.ineqlin.marginals, 0.0)
-        weights /= weights.sum()
-        some = weights > 1e-9
-        weights = weights[some] / weights[some].sum()
-        rate = float((weights @ self.costs[some]).max())  # valid whatever the weights are
-        shares = np.maximum(answer.x[:n], 0.0)
-        if rate <= self.proof.rate:
-            self.proof = _Proof(rate, shares / shares.sum(), self.rows[some], weights)
-        else:
-            self.proof = replace(self.proof, shares=shares / shares.sum())
+
+    def _keep(self, kept: Any) -> None:
+        self.rows, self.costs, self.checked = self.rows[kept], self.costs[kept], self.checked[kept]
 
     def _trim(self) -> None:
         """Drop alternatives that are far away at the present shares."""
-        near = self.costs @ self.proof.shares <= 4 * self.proof.rate
-        if len(near) > 1500:
-            near[: len(near) - 1500] &= (self.costs @ self.proof.shares <= 1.5 * self.proof.rate)[
-                : len(near) - 1500
-            ]
-        self.rows, self.costs = self.rows[near], self.costs[near]
+        cost = self.costs @ self.proof.shares
+        near = cost <= 4 * self.proof.rate
+        near[:-NEWEST] &= cost[:-NEWEST] <= 1.5 * self.proof.rate
+        self._keep(near)
+
+
+def _shares_and_weights(costs: Floats) -> tuple[Floats, Floats] | None:
+    """Return the best shares w against these alternatives, and the weights q that prove it."""
+    count, n = costs.shape
+    scale = float(np.median(costs.max(axis=1)))
+    answer = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([-costs / scale, np.ones(count)]),
+        b_ub=np.zeros(count),
+        A_eq=np.append(np.ones(n), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * n + [(None, None)],
+        method="highs",
+    )
+    if answer.status != 0:
+        return None
+    shares = np.maximum(answer.x[:n], 0.0)
+    weights = np.maximum(-answer.ineqlin.marginals, 0.0)
+    weights[weights < 1e-9] = 0.0
+    return shares / shares.sum(), weights / weights.sum()
 
 
 def _values(means: Means) -> list[Any]:
     """Return the means as they were given, without their names."""
-    from oddarm._checks import numbers_by_arm
-
     return [exact(value) for value in numbers_by_arm(means, "means", "mean")[1]]
 
 
