@@ -116,7 +116,7 @@ class IsolatedSets:
         best = np.argsort(cost, kind="stable")[: COPIES * limit]
         best = best[np.isfinite(cost[best])]
         best = best[_distinct(np.concatenate([order[best], member[best]], axis=1))]
-        best = best[np.argsort(cost[best], kind="stable")][: limit]
+        best = best[np.argsort(cost[best], kind="stable")][:limit]
         chosen = [(order[best], member[best])]
         # The cheapest windows once more, with each arm in turn in the set.
         tops = windows[np.argsort(cost, kind="stable")[:3]]
@@ -217,7 +217,11 @@ class IsolatedSets:
         return np.array(rows, dtype=bool).reshape(-1, n)
 
     def _assign(
-        self, weights: Floats, windows: Floats, forced: Ints | None = None, barred: Ints | None = None
+        self,
+        weights: Floats,
+        windows: Floats,
+        forced: Ints | None = None,
+        barred: Ints | None = None,
     ) -> tuple[Ints, Bools, Floats]:
         """Let each arm go to its cheapest place about each window.
 
@@ -385,7 +389,7 @@ class WideStretches:
         seen: dict[tuple[bytes, int, int], tuple[Ints, int, int]] = {}
         for above, (member, other) in zip(over, pairs.tolist(), strict=True):
             for mover, stays in ((other, member), (member, other)):
-                made = self._order(above, mover, stays, member)
+                made = self._order(above, mover, stays)
                 if made is not None:
                     seen.setdefault((made[0].tobytes(), made[1], made[2]), made)
             if len(seen) >= limit:
@@ -398,9 +402,7 @@ class WideStretches:
             programs.most_times[row, near] = self.ratio
         return programs
 
-    def _order(
-        self, above: Bools, mover: int, stays: int, member: int
-    ) -> tuple[Ints, int, int] | None:
+    def _order(self, above: Bools, mover: int, stays: int) -> tuple[Ints, int, int] | None:
         """Return an order with a pair side by side, the gap of the stretch, and that of the pair.
 
         None if a member of the group lies beside the stretch.
@@ -420,7 +422,6 @@ class WideStretches:
             return None
         if np.isin(order[cut : cut + 2], self.members).any():
             return None
-        del member
         positions = np.flatnonzero((order == mover) | (order == stays))
         return order, cut, int(positions[0])
 
@@ -445,11 +446,10 @@ class LongChains:
 
     def propose(self, weights: Floats, limit: int) -> GapPrograms:
         """Return programs for the sets that come together most cheaply at many places."""
+        del limit  # they are few
         n = len(self.mu)
-        sets = []
         order = np.argsort(self.mu, kind="stable")
-        for start in range(n - self.size + 1):
-            sets.append(order[start : start + self.size])
+        sets = [order[start : start + self.size] for start in range(n - self.size + 1)]
         for radius in (0.5 * self.reach, self.reach, 0.5 * self.reach * (self.size - 1)):
             places = _places(self.mu)[:, None]
             place = np.clip(self.mu, places - radius, places + radius)
@@ -487,7 +487,9 @@ class LongChains:
     def _programs(self, sets: list[Ints], ordered: bool = False) -> GapPrograms:
         rows = np.array(sets, dtype=np.intp).reshape(-1, self.size)
         if not ordered:
-            rows = np.take_along_axis(rows, np.argsort(self.mu[rows], axis=1, kind="stable"), axis=1)
+            rows = np.take_along_axis(
+                rows, np.argsort(self.mu[rows], axis=1, kind="stable"), axis=1
+            )
         fits = np.isin(rows, self.ends).any(axis=1)
         if self.others is not None:
             fits &= np.isin(rows, self.others).any(axis=1)

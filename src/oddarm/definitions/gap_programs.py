@@ -190,7 +190,17 @@ class _Newton:
 
     def _keep(self, rows: NDArray[np.bool_]) -> None:
         self.programs = self.programs.take(rows)
-        for name in ("mu", "weights", "means", "scale", "bounded", "scaled", "held", "entropy", "cost"):
+        for name in (
+            "mu",
+            "weights",
+            "means",
+            "scale",
+            "bounded",
+            "scaled",
+            "held",
+            "entropy",
+            "cost",
+        ):
             setattr(self, name, getattr(self, name)[rows])
 
     def _slacks(self, means: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
@@ -256,9 +266,7 @@ class _Newton:
         self._move(of_means, of_scale, barrier, decrement)
         return np.maximum(decrement, 0.0)
 
-    def _move(
-        self, of_means: Floats, of_scale: Floats, barrier: Floats, decrement: Floats
-    ) -> None:
+    def _move(self, of_means: Floats, of_scale: Floats, barrier: Floats, decrement: Floats) -> None:
         """Go along the step as far as the barrier function falls."""
         gaps = np.diff(of_means, axis=1)
         moves = [

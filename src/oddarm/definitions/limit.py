@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -263,14 +263,14 @@ class _Alternatives:
         floor = float(problem.floor)
         easier = problem.at_slack()
         if truth.apart is not None:
-            least, most = ([*map(int, part.members)] for part in truth.apart)  # type: ignore[call-overload]
+            least, most = (_indices(part.members) for part in truth.apart)
             yield IsolatedSets(mu, largest, 1, None, floor, most)
             if least:
                 ends = np.array(least, dtype=np.intp)
                 yield LongChains(mu, largest + 1, float(easier.floor), ends)
             return
         groups = truth.groups if until == "ranked" else truth.groups_at_slack
-        sets = [sorted(map(int, group.members)) for group in groups]  # type: ignore[call-overload]
+        sets = [_indices(group.members) for group in groups]
         if until == "ranked" or not sets:
             inside = sets[-1] if sets else []
             around = inside if len(inside) < largest else []
@@ -326,7 +326,8 @@ class _Alternatives:
         cost = self._cost_of(programs, found, solved, shares)
         best = np.argsort(cost, kind="stable")
         best = best[cost[best] < np.inf]
-        used, starts = [], []
+        used: list[tuple[Floats, bool]] = []
+        starts: list[tuple[Any, Floats]] = []
         for number, row in enumerate(best.tolist()):
             if cost[row] > 3 * cost[best[0]] and used:
                 break
@@ -345,9 +346,7 @@ class _Alternatives:
             self.costs = np.concatenate([self.costs, bernoulli_kl(self.mu, rows)])
             self.checked = np.concatenate([self.checked, [checked for _, checked in used]])
 
-    def _cost_of(
-        self, programs: GapPrograms, found: Floats, solved: Any, shares: Floats
-    ) -> Floats:
+    def _cost_of(self, programs: GapPrograms, found: Floats, solved: Any, shares: Floats) -> Floats:
         cost = (shares[programs.order] * bernoulli_kl(self.mu[programs.order], found)).sum(axis=1)
         return np.where(solved & np.isfinite(cost), cost, np.inf)
 
@@ -408,7 +407,7 @@ def _shares_and_weights(costs: Floats) -> tuple[Floats, Floats] | None:
         bounds=[(0, None)] * n + [(None, None)],
         method="highs",
     )
-    if answer.status != 0:
+    if answer.status != 0 or answer.x is None:
         return None
     shares = np.maximum(answer.x[:n], 0.0)
     weights = np.maximum(-answer.ineqlin.marginals, 0.0)
@@ -418,7 +417,13 @@ def _shares_and_weights(costs: Floats) -> tuple[Floats, Floats] | None:
 
 def _values(means: Means) -> list[Any]:
     """Return the means as they were given, without their names."""
-    return [exact(value) for value in numbers_by_arm(means, "means", "mean")[1]]
+    values: Iterable[Any] = numbers_by_arm(means, "means", "mean")[1]
+    return [exact(value) for value in values]
+
+
+def _indices(members: Iterable[Any]) -> list[int]:
+    """Return the positions of arms that go by position."""
+    return sorted(members)
 
 
 def _joined(batches: list[GapPrograms]) -> GapPrograms | None:
