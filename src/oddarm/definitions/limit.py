@@ -16,7 +16,7 @@ from oddarm.definitions.gap_programs import GapPrograms, bernoulli_kl, solve
 from oddarm.definitions.groups import Means, float_means
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
-from oddarm.options import DEFAULTS
+from oddarm.options import DEFAULT_SLACK
 from oddarm.problem import Problem, exact
 
 __all__ = ["Alternative", "LeastPulls", "is_alternative", "least_pulls"]
@@ -144,7 +144,7 @@ def least_pulls(
     if until not in ("found", "ranked"):
         raise ParameterError(f"until == {until!r}, must be 'found' or 'ranked'.")
     if slack is None:
-        slack = 0.0 if until == "ranked" else DEFAULTS["slack"]
+        slack = 0.0 if until == "ranked" else DEFAULT_SLACK
     problem = Problem(epsilon, rho, max_outliers, delta, strict, min_gap, slack)
     names, mu = float_means(means)
     problem.check(len(mu))
@@ -264,7 +264,9 @@ class _Alternatives:
         easier = problem.at_slack()
         if truth.apart is not None:
             least, most = (_indices(part.members) for part in truth.apart)
-            yield IsolatedSets(mu, largest, 1, None, floor, most)
+            right = most if until == "found" else least
+            if len(right) < n:
+                yield IsolatedSets(mu, largest, 1, None, floor, right)
             if least:
                 ends = np.array(least, dtype=np.intp)
                 yield LongChains(mu, largest + 1, float(easier.floor), ends)
