@@ -31,8 +31,10 @@ PATIENCE = 6
 """It also ends after so many rounds in which the bound hardly rose."""
 COARSE, FINE = 0.3, 2e-3
 """How exactly programs are solved: to choose among them, and to use them."""
-TOWARDS = 0.4
-"""Alternatives are looked for so far on the way from the best shares so far to the program's."""
+TOWARDS = (0.4, 0.7, 0.2)
+"""Alternatives are looked for so far on the way from the best shares so far to the program's.
+
+The later ones are tried while the bound does not rise."""
 FLOOR_SHARE = 1e-3
 """No arm has less than this share of an even share while alternatives are looked for."""
 EXPLORED = 3
@@ -245,6 +247,7 @@ class _Alternatives:
         self.checked = np.zeros(0, dtype=bool)
         self.proof = _Proof(np.inf, np.full(n, 1 / n), self.rows, np.zeros(0))
         self.best_rate, self.best_shares = 0.0, self.proof.shares
+        self.tried, self.rates = np.zeros((0, n)), np.zeros(0)
         self.families = [] if self.answers.unclear else list(self._families(until))
         self.starts: list[list[tuple[Any, Floats]]] = [[] for _ in self.families]
 
@@ -289,25 +292,31 @@ class _Alternatives:
         """Look for alternatives until they hardly change the shares."""
         n, stale = len(self.mu), 0
         for number in range(rounds if self.families else 0):
-            target = self.proof.shares
-            middle = target if number == 0 else TOWARDS * target + (1 - TOWARDS) * self.best_shares
+            towards = 1.0 if number == 0 else TOWARDS[stale % len(TOWARDS)]
+            middle = towards * self.proof.shares + (1 - towards) * self.best_shares
             shares = (1 - FLOOR_SHARE) * middle + FLOOR_SHARE / n
             before = self.proof.rate
-            wide = number % WIDE_EVERY == 0
+            wide = number % WIDE_EVERY == 0 or stale > 0
             for which in range(len(self.families)):
                 self._look(which, shares, wide)
             if not len(self.rows):
                 break
-            rate = float((self.costs @ shares).min())
-            self.best_rate = min(self.best_rate, float((self.costs @ self.best_shares).min()))
-            if rate > self.best_rate:
-                self.best_rate, self.best_shares = rate, shares
+            self._compare(shares)
             self._weigh()
             gained = before == np.inf or self.proof.rate < before * (1 - CLOSE / 5)
             stale = 0 if gained else stale + 1
-            if stale >= PATIENCE or (wide and self.unsettled < CLOSE):
+            tired = stale >= PATIENCE and (self.unsettled < 10 * CLOSE or stale >= 2 * PATIENCE)
+            if tired or (wide and self.unsettled < CLOSE):
                 break
             self._trim()
+
+    def _compare(self, shares: Floats) -> None:
+        """Note which of the shares tried so far is best against all alternatives so far."""
+        self.tried = np.concatenate([self.tried, shares[None, :]])
+        self.rates = np.append(self.rates, np.inf)
+        self.rates = np.minimum(self.rates, (self.costs @ self.tried.T).min(axis=0))
+        best = int(np.argmax(self.rates))
+        self.best_rate, self.best_shares = float(self.rates[best]), self.tried[best]
 
     def _look(self, which: int, shares: Floats, wide: bool) -> None:
         """Add the nearest alternatives of one family for these shares."""
