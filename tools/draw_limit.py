@@ -1,7 +1,7 @@
 """Measure the adaptive strategy against the limit: the table and the figure of docs/limit.md.
 
-Run as `python -m tools.draw_limit` in a checkout, with a number of runs (default 20) if you like; it
-takes about an hour on two cores. It prints the table in Markdown and draws docs/images/limit.png.
+Run as `python -m tools.draw_limit [RUNS]` in a checkout; 20 runs of each instance by default. It
+takes about an hour on two cores, prints the table in Markdown and draws docs/images/limit.png.
 """
 
 from __future__ import annotations

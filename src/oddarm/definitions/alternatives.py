@@ -6,7 +6,7 @@ means and under which the answer would be wrong. There are three kinds, one clas
 - `IsolatedSets`: another set of few arms lies apart ("a group that is not inside N̂", "there is an
   outlier after all").
 - `WideStretches`: an empty stretch opens among the normal arms, and an outlier comes as near as it
-  must, so that the group is no longer a group.
+  must, so that the group is a group no longer.
 - `LongChains`: an outlier is linked to so many others that it is normal.
 
 Each proposes orders of the arms with limits on their gaps, as `gap_programs` solves them, in two
@@ -152,10 +152,10 @@ class IsolatedSets:
         return self._programs(orders[first], members[first])
 
     def _members_of(self, order: Ints, means: Floats) -> Bools:
-        """Return by position which arms are the set: the pieces that lie apart are the small ones.
+        """Return by position which arms are the set.
 
-        Cut at all gaps as wide as the narrowest that can be a border; a piece is the set's if it
-        is small.
+        Gaps are cut from the widest on. The set is the arms of small pieces, as soon as they are
+        few enough and one of them may not be missing from an alternative (`inside`).
         """
         gaps = np.diff(means)
         best = np.zeros(len(means), dtype=bool)

@@ -252,11 +252,12 @@ class _Newton:
         diagonal = self.weights * (self.mu / x**2 + (1 - self.mu) / (1 - x) ** 2)
         diagonal += t * (1 / x**2 + 1 / (1 - x) ** 2)
         column = np.zeros_like(x)
-        for target, source, sign in (
-            (gradient, by_gap, 1.0), (diagonal, gap_gap, 0.0), (column, gap_scale, 1.0),
-        ):  # fmt: skip
-            target[:, 1:] += source
-            target[:, :-1] += source if sign == 0.0 else -source
+        gradient[:, 1:] += by_gap
+        gradient[:, :-1] -= by_gap
+        column[:, 1:] += gap_scale
+        column[:, :-1] -= gap_scale
+        diagonal[:, 1:] += gap_gap
+        diagonal[:, :-1] += gap_gap
         first, second = _tridiagonal(diagonal, -gap_gap, gradient, column)
         bend = scale_scale - (column * second).sum(axis=1)
         bend = np.maximum(bend, 1e-12 * scale_scale)
