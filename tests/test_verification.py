@@ -6,6 +6,8 @@ import pytest
 from verification import coverage, evidence, gold, limit, question, rivals, scan, tables
 from verification.report import Check
 
+import oddarm
+
 
 @pytest.mark.slow
 def test_coverage():
@@ -56,6 +58,16 @@ def test_limit():
         lines = list(limit.measure(pool, runs=3, seeds=1, sizes=(20,), absolute=False))
     assert [str(line) for line in lines if not line.holds] == []
     assert sum(isinstance(line, Check) for line in lines) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", question.INSTANCES)
+def test_what_every_method_needs(name):
+    """The figures beside the costs by the absolute rule are those of `least_pulls`."""
+    asked = question.INSTANCES[name]
+    found = oddarm.theory.least_pulls(asked.means, **asked.options)
+    assert found.pulls == pytest.approx(asked.least, rel=0.01)
+    assert found.unsettled < 0.02
 
 
 FALSE_CLAIMS = [

@@ -140,7 +140,7 @@ def least_pulls(
 
     Example:
         >>> limit = least_pulls([0.1, 0.1, 0.1, 0.1, 0.5], min_gap=0.2, max_outliers=1)
-        >>> 100 < limit.pulls < 150, max(limit.shares, key=limit.shares.get)
+        >>> 140 < limit.pulls < 160, max(limit.shares, key=limit.shares.get)
         (True, 4)
     """
     if until not in ("found", "ranked"):
