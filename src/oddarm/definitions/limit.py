@@ -67,8 +67,9 @@ class LeastPulls:
     Attributes:
         pulls: No method that is wrong with probability at most δ needs fewer on average:
             kl(δ, 1-δ)·T*.
-        time: T*. A method that is hardly ever wrong needs about T*·log(1/δ).
-        shares: w*, the share of the pulls that each arm gets at the optimum.
+        time: T*, as far as the search found it. It does not depend on δ; for small δ the bound is
+            about T*·log(1/δ).
+        shares: w*, the share of the pulls that each arm gets, by the best shares found.
         alternatives: The truths that prove the bound. None if the bound is 0: there is nothing to
             find out, or no alternative was found.
         delta: δ.
@@ -162,7 +163,7 @@ def least_pulls(
     return LeastPulls(
         pulls=float(bernoulli_kl(delta, 1 - delta)) * time if delta < 0.5 else 0.0,
         time=time,
-        shares=dict(zip(arms, proof.shares.tolist(), strict=True)),
+        shares=dict(zip(arms, search.best_shares.tolist(), strict=True)),
         alternatives=tuple(
             Alternative(dict(zip(arms, row.tolist(), strict=True)), float(weight))
             for row, weight in zip(proof.alternatives, proof.weights, strict=True)
@@ -237,10 +238,8 @@ class _Alternatives:
     """The search for shares and alternatives, by cutting planes."""
 
     def __init__(self, means: Means, mu: Floats, problem: Problem, until: LimitUntil) -> None:
-        self.means, self.mu, self.problem = means, mu, problem
-        positions = dict(enumerate(_values(means)))
-        self.positions = positions
-        self.answers = _Answers(Truth.of(positions, problem), until)
+        self.mu, self.problem = mu, problem
+        self.answers = _Answers(Truth.of(_values(means), problem), until)
         n = len(mu)
         self.rows = np.zeros((0, n))  # alternatives found
         self.costs = np.zeros((0, n))  # KL(μᵢ, λᵢ)
