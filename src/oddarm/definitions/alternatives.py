@@ -124,9 +124,7 @@ class IsolatedSets:
         again = self._assign(weights, np.tile(tops, (len(self.outside), 1)), forced=forced)
         keep = np.argsort(again[2], kind="stable")[:limit]
         chosen.append((again[0][keep], again[1][keep]))
-        blocks = self._blocks()
-        if len(blocks) > limit:
-            blocks = blocks[np.linspace(0, len(blocks) - 1, limit).astype(int)]
+        blocks = self._blocks(limit)
         chosen.append((np.tile(np.argsort(self.mu, kind="stable"), (len(blocks), 1)), blocks))
         return self._programs(*(np.concatenate(parts) for parts in zip(*chosen, strict=True)))
 
@@ -198,22 +196,24 @@ class IsolatedSets:
                 members.append(np.insert(np.delete(member, p), at, False))
             yield np.array(orders), np.array(members)
 
-    def _blocks(self) -> Bools:
-        """Return the blocks of the true order that may be the set, one row each."""
+    def _blocks(self, limit: int) -> Bools:
+        """Return blocks of the true order that may be the set, one row each, evenly thinned."""
         n = len(self.mu)
-        order = np.argsort(self.mu, kind="stable")
+        order = np.argsort(self.mu, kind="stable").tolist()
+        inside, around = {*self.inside}, {*self.around}
+        blocks = [
+            (start, start + size)
+            for size in range(1, self.largest + 1)
+            for start in range(n - size + 1)
+            if not any(0 < count < self.side for count in (start, n - start - size))
+        ]
+        step = max(len(blocks) // limit, 1)
         rows = []
-        for size in range(1, self.largest + 1):
-            for start in range(n - size + 1):
-                below, above = start, n - start - size
-                if any(0 < count < self.side for count in (below, above)):
-                    continue
-                row = np.zeros(n, dtype=bool)
-                row[start : start + size] = True
-                arms = {*order[row].tolist()}
-                if arms <= {*self.inside} or (self.around and arms >= {*self.around}):
-                    continue
-                rows.append(row)
+        for start, stop in blocks[::step]:
+            arms = {*order[start:stop]}
+            if not (arms <= inside or (around and arms >= around)):
+                position = np.arange(n)
+                rows.append((start <= position) & (position < stop))
         return np.array(rows, dtype=bool).reshape(-1, n)
 
     def _assign(
