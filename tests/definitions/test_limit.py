@@ -188,9 +188,17 @@ def test_no_bound(means, until, options):
 
 
 def test_refusals():
-    """Means beyond 0/1 rewards and unknown ways to end are refused."""
+    """Means beyond 0/1 rewards, other arms and unknown ways to end are refused."""
     with pytest.raises(ParameterError, match="must be from 0 to 1"):
         least_pulls([0.1, 0.2, 1.3], max_outliers=1)
+    one = oddarm.Problem(min_gap=0.2, max_outliers=1)
+    named = {"a": 0.1, "b": 0.1, "c": 0.5}
+    with pytest.raises(ParameterError, match="must name the same"):
+        is_alternative(named, {"a": 0.1, "c": 0.1, "b": 0.5}, one, "found")
+    with pytest.raises(ParameterError, match="other has 2 means"):
+        is_alternative(named, [0.1, 0.1], one, "found")
+    assert is_alternative(named, [0.1, 0.4, 0.7], one, "found")
+    assert not is_alternative(named, [0.1, 0.1, 0.5], one, "found")
     with pytest.raises(ParameterError, match="until == 'x'"):
         least_pulls([0.1, 0.2, 0.3], max_outliers=1, until="x")
 

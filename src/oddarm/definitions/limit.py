@@ -183,7 +183,16 @@ def is_alternative(means: Means, other: Means, problem: Problem, until: LimitUnt
         >>> is_alternative([0.1, 0.1, 0.1, 0.5], [0.1, 0.1, 0.2, 0.5], one, "found")
         False
     """
-    return _Answers(Truth.of(means, problem), until).none_right(Truth.of(other, problem))
+    names, values = numbers_by_arm(means, "means", "mean")
+    other_names, other_values = numbers_by_arm(other, "other", "mean")
+    if names != other_names and None not in (names, other_names):
+        raise ParameterError("other names other arms than means, must name the same in one order.")
+    if len(values) != len(other_values):
+        raise ParameterError(
+            f"other has {len(other_values)} means and means has {len(values)}, must be as many."
+        )
+    truth, wrong = (Truth.of(list(given), problem) for given in (values, other_values))
+    return _Answers(truth, until).none_right(wrong)
 
 
 @dataclass(frozen=True)
