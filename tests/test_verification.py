@@ -3,8 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from verification import coverage, evidence, gold, question, rivals, scan, tables
+from verification import coverage, evidence, gold, limit, question, rivals, scan, tables
 from verification.report import Check
+
+import oddarm
 
 
 @pytest.mark.slow
@@ -47,6 +49,25 @@ def test_rivals():
     cost = {name: float(c.note.split()[0].replace(",", "")) for name, c in found.items()}
     assert cost["wrr (paper)"] < cost["rr (paper)"]
     assert cost["wrr (anytime)"] < cost["rr (anytime)"]
+
+
+@pytest.mark.slow
+def test_limit():
+    """No strategy is below the limit, and every truth that proves it is an alternative."""
+    with ThreadPoolExecutor(1) as pool:
+        lines = list(limit.measure(pool, runs=3, seeds=1, sizes=(20,), absolute=False))
+    assert [str(line) for line in lines if not line.holds] == []
+    assert sum(isinstance(line, Check) for line in lines) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", question.INSTANCES)
+def test_what_every_method_needs(name):
+    """The figures beside the costs by the absolute rule are those of `least_pulls`."""
+    asked = question.INSTANCES[name]
+    found = oddarm.theory.least_pulls(asked.means, **asked.options)
+    assert found.pulls == pytest.approx(asked.least, rel=0.01)
+    assert found.unsettled < 0.02
 
 
 FALSE_CLAIMS = [

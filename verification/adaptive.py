@@ -24,6 +24,8 @@ from oddarm.definitions.truth import Truth, ranks_first
 from verification.report import Check
 
 DELTA = 0.1
+DELTAS = (DELTA, 0.5)
+"""Error rates are measured at a small and at a large δ: errors are frequent only at a large one."""
 EPSILONS = (2.5, 5.0)
 GOLD_PAPER, GOLD_ANYTIME = ("gold", "paper"), ("gold", "anytime")
 ADAPTIVE = ("adaptive", "anytime")
@@ -57,12 +59,21 @@ class Cost:
 
 @dataclass(frozen=True)
 class Cell:
-    """Instances of one kind with n arms; as many outliers as the capacity allows if None."""
+    """Instances of one kind with n arms.
+
+    Attributes:
+        kind: Where the outliers are.
+        n: How many arms there are.
+        epsilon: What the instances are made for and searched with.
+        outliers: How many; as many as the capacity allows if None.
+        floored: Whether the adaptive strategy is told a `min_gap` of half the true gap.
+    """
 
     kind: InstanceKind
     n: int
     epsilon: float
     outliers: int | None = None
+    floored: bool = False
 
     def means(self, seed: int) -> Floats:
         """Return the instance of a seed."""
@@ -95,24 +106,25 @@ def measure(
     small = tuple(n for n in sizes if n <= 50)
     yield from costs(pool, seeds, sizes)
     yield from fewer_outliers(pool, seeds, small)
+    yield from fewer_outliers(pool, seeds, small, floored=True)
     yield from both_sides(pool, seeds, sizes)
     yield Line("")
     yield Line("ranked: every group must rank first")
-    for n in small:
-        for epsilon in EPSILONS:
-            for kind in KINDS:
-                cell = Cell(kind, n, epsilon)
-                job = partial(ranks_wrongly, cell.means, epsilon, None)
-                yield _error_rate(pool, str(cell), job, runs)
-    for name, (means, capacity) in ADVERSARIES.items():
-        job = partial(ranks_wrongly, means, 2.5, capacity)
-        yield _error_rate(pool, name, job, runs)
+    cells = [Cell(kind, n, epsilon) for n in small for epsilon in EPSILONS for kind in KINDS]
+    for delta in DELTAS:
+        for cell in cells:
+            job = partial(ranks_wrongly, cell.means, cell.epsilon, None, delta)
+            yield _error_rate(pool, str(cell), job, runs, delta)
+        for name, (means, capacity) in ADVERSARIES.items():
+            job = partial(ranks_wrongly, means, 2.5, capacity, delta)
+            yield _error_rate(pool, name, job, runs, delta)
     yield Line("")
     yield Line("confirmed: whether there is a group, and which arms are its members")
-    for name, (means, capacity) in QUESTIONS.items():
-        for until in ("found", "confirmed"):
-            job = partial(answers_wrongly, means, capacity, until)
-            yield _error_rate(pool, f"{name}, {until}", job, max(runs // 2, 1))
+    for delta in DELTAS:
+        for name, (means, capacity) in QUESTIONS.items():
+            for until in ("found", "confirmed"):
+                job = partial(answers_wrongly, means, capacity, until, delta)
+                yield _error_rate(pool, f"{name}, {until}", job, max(runs // 2, 1), delta)
 
 
 def costs(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
@@ -139,18 +151,26 @@ def costs(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
     yield _aim(name, float(np.mean(large)), "≤", 20)
 
 
-def fewer_outliers(pool: Executor, seeds: int, sizes: tuple[int, ...]) -> Iterator[Line]:
-    """Yield the same costs with one outlier fewer than the capacity, and with only one."""
+def fewer_outliers(
+    pool: Executor, seeds: int, sizes: tuple[int, ...], floored: bool = False
+) -> Iterator[Line]:
+    """Yield the same costs with one outlier fewer than the capacity, and with only one.
+
+    With a floor, the adaptive strategy is told `min_gap`, half the true gap; GOLD has no such
+    option. It is what "nothing nearer than that matters" saves.
+    """
+    told = "; adaptive told min_gap, half the true gap" if floored else ""
     for name, spare in (("one outlier fewer than the capacity", True), ("one outlier only", False)):
         yield Line("")
-        yield Line(name)
+        yield Line(f"{name}{told}")
         yield Line(_HEADER)
         ratios, proved, tails = [], [], []
         for n in sizes:
             outliers = n // 10 - 1 if spare else 1
             for epsilon in EPSILONS:
                 for kind in ("upper", "intermediate"):
-                    line, measured = _compare(pool, Cell(kind, n, epsilon, outliers), seeds)
+                    cell = Cell(kind, n, epsilon, outliers, floored)
+                    line, measured = _compare(pool, cell, seeds)
                     yield line
                     ratios.append(measured.paper)
                     proved.append(measured.anytime)
@@ -221,12 +241,17 @@ def _cost(cell: Cell, strategy: str, bound: str, seed: int) -> Cost:
     instance = oddarm.datasets.synthetic(
         cell.kind, cell.n, cell.epsilon, outliers=cell.outliers, seed=seed
     )
+    min_gap = None
+    if cell.floored and strategy == "adaptive":
+        *_, largest = oddarm.outlier_groups(instance.means, cell.epsilon, mixed=True)
+        min_gap = largest.gap / 2
     started = time.process_time()
     result = oddarm.simulate(
         instance.means,
         strategy,
         bound=bound,
         epsilon=cell.epsilon,
+        min_gap=min_gap,
         delta=DELTA,
         until="ranked",
         seed=seed,
@@ -236,7 +261,7 @@ def _cost(cell: Cell, strategy: str, bound: str, seed: int) -> Cost:
 
 
 def ranks_wrongly(
-    means: Callable[[int], Floats], epsilon: float, capacity: int | None, seed: int
+    means: Callable[[int], Floats], epsilon: float, capacity: int | None, delta: float, seed: int
 ) -> tuple[bool, int]:
     """Return whether a group does not rank first on the instance of a seed; and the pulls."""
     values = means(seed)
@@ -245,7 +270,7 @@ def ranks_wrongly(
         "adaptive",
         epsilon=epsilon,
         max_outliers=capacity,
-        delta=DELTA,
+        delta=delta,
         until="ranked",
         seed=seed,
     )
@@ -254,32 +279,50 @@ def ranks_wrongly(
 
 
 def answers_wrongly(
-    means: Callable[[int], Floats], capacity: int | None, until: str, seed: int
+    means: Callable[[int], Floats], capacity: int | None, until: str, delta: float, seed: int
 ) -> tuple[bool, int]:
     """Return whether the verdict, or a declared arm, is wrong; and the pulls."""
     values = means(seed)
     result = oddarm.simulate(
-        values, "adaptive", max_outliers=capacity, until=until, delta=DELTA, seed=seed
+        values, "adaptive", max_outliers=capacity, until=until, delta=delta, seed=seed
     )
     truth = Truth.of(values, result.problem)
     return not truth.confirms(result.verdict, result.outliers, until), result.pulls
 
 
 def _error_rate(
-    pool: Executor, name: str, job: Callable[[int], tuple[bool, int]], runs: int
+    pool: Executor, name: str, job: Callable[[int], tuple[bool, int]], runs: int, delta: float
 ) -> Check:
     answers = list(pool.map(job, range(runs), chunksize=5))
     wrong = sum(error for error, _ in answers)
     low, high = binomtest(wrong, runs).proportion_ci(0.95, method="exact")
     pulls = np.mean([pulls for _, pulls in answers])
     note = f"95 % interval {100 * low:.1f} to {100 * high:.1f} %; {pulls:,.0f} pulls on average"
-    return Check(name, wrong, runs, DELTA, note)
+    return Check(name, wrong, runs, delta, note)
 
 
 def _line(ratio: float, seed: int) -> Floats:
     """One arm whose gap is `ratio` times the needed one, and equal gaps among the others."""
     del seed
     return np.array([*(0.3 + 0.03 * np.arange(9)), 0.54 + 0.03 * 3.5 * ratio])
+
+
+def _few(normal: int, ratio: float, seed: int) -> Floats:
+    """A few arms with equal gaps, and one whose gap is `ratio` times the needed one."""
+    del seed
+    inner = 0.9 / (normal - 1 + 3.5 * ratio)
+    bulk = 0.05 + inner * np.arange(normal)
+    return np.append(bulk, bulk[-1] + inner * 3.5 * ratio)
+
+
+def _short_sides(ratio: float, seed: int) -> Floats:
+    """Two arms in between, with three on either side: the fewest of a segment where c is 2."""
+    del seed
+    inner = 0.9 / (4 + 7 * ratio)
+    gap = 3.5 * ratio * inner
+    below = 0.05 + inner * np.arange(3)
+    middle = below[-1] + gap
+    return np.concatenate([below, [middle, middle], middle + gap + inner * np.arange(3)])
 
 
 def _nested(ratio: float, seed: int) -> Floats:
@@ -334,6 +377,12 @@ ADVERSARIES: dict[str, tuple[Callable[[int], Floats], int | None]] = {
     "ties among normals and among outliers": (
         partial(_given, [0.5] * 9 + [0.6] * 9 + [0.97] * 2), 2),
     "constant rewards": (partial(_given, [0.0] * 18 + [1.0] * 2), 2),
+    "three arms, gap 1.02 of the needed": (partial(_few, 2, 1.02), 1),
+    "four arms, gap 1.02 of the needed": (partial(_few, 3, 1.02), 1),
+    "five arms, gap 1.02 of the needed, c = 2": (partial(_few, 4, 1.02), 2),
+    "segments of c+1, gaps 1.02 of the needed": (partial(_short_sides, 1.02), 2),
+    "three arms at 0, 0.22 and 1": (partial(_given, [0.0, 0.22, 1.0]), 1),
+    "five arms at 0, 0.1, 0.2 and 1": (partial(_given, [0.0, 0.0, 0.1, 0.2, 1.0]), 1),
 }  # fmt: skip
 
 QUESTIONS: dict[str, tuple[Callable[[int], Floats], int | None]] = {
@@ -343,6 +392,11 @@ QUESTIONS: dict[str, tuple[Callable[[int], Floats], int | None]] = {
     "no group, uniform means": (_uniform, None),
     "gap 1.3 of the needed": (partial(_line, 1.3), 1),
     "gap 0.75 of the needed": (partial(_line, 0.75), 1),
+    "three arms, gap 1.3 of the needed": (partial(_few, 2, 1.3), 1),
+    "five arms, gap 1.3 of the needed, c = 2": (partial(_few, 4, 1.3), 2),
+    "segments of c+1, gaps 1.3 of the needed": (partial(_short_sides, 1.3), 2),
+    "segments of c+1, gaps 0.75 of the needed": (partial(_short_sides, 0.75), 2),
+    "three arms at 0, 0.15 and 1": (partial(_given, [0.0, 0.15, 1.0]), 1),
 }
 
 

@@ -61,6 +61,14 @@ def test_wrong_answers_are_called_wrong():
     assert right == {"adaptive": True, "rr": False}
 
 
+def test_the_limit_is_shown():
+    """A comparison says what any method would need without the end of the rows."""
+    comparison = oddarm.compare(log(), ["adaptive"], max_outliers=1)
+    assert comparison.least["found"] > 0
+    assert comparison.to_dict()["least"] == comparison.least
+    assert any("any method needs on average at least" in note for note in comparison.notes)
+
+
 def test_without_a_group():
     """Where there is none, saying so is right, and a mere ranking is neither right nor wrong."""
     even = {k: (100, 10 + 5 * k + (k == 11)) for k in range(12)}

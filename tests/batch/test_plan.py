@@ -76,6 +76,16 @@ def test_text():
     assert "3 of 3" in line
 
 
+def test_the_limit_is_shown_beside_the_strategies():
+    """A plan says what any method needs, for each way to end, in words and as JSON."""
+    plan = oddarm.plan(EASY, ["adaptive", "gold"], runs=1)
+    assert set(plan.least) == {"found", "ranked"}
+    assert 0 < plan.least["ranked"] < plan.least["found"] < plan.costs[0].low
+    assert plan.to_dict()["least"] == plan.least
+    assert f"at least {plan.least['found']:,.0f} pulls until found" in str(plan)
+    assert oddarm.plan(EASY, ["adaptive"], runs=1, rewards=(0, 1)).least == {}
+
+
 def test_no_group():
     """Means without a group are called that, and nothing is called right."""
     plan = oddarm.plan([0.1, 0.3, 0.5, 0.7, 0.9], ["rr"], runs=2, max_outliers=1, cap=1000)

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
 from oddarm._typing import Floats
+from oddarm.batch.least import least_of, least_sentence
 from oddarm.definitions.groups import Group
 from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
@@ -75,6 +76,9 @@ class Comparison:
         runs: One for each strategy, those with the fewest pulls first.
         left_out: The strategies that do not fit, and why.
         nouns: What arms and pulls are called, in the plural.
+        least: For each way to end, the fewest pulls of any method on endless 0/1 arms with these
+            means (`oddarm.theory.least_pulls`). A search that draws each reward once may need
+            fewer.
     """
 
     means: dict[Any, float]
@@ -84,6 +88,7 @@ class Comparison:
     runs: tuple[ComparedRun, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     nouns: tuple[str, str] = ("arms", "pulls")
+    least: dict[str, float] = field(default_factory=dict)
 
     def with_nouns(self, arms: str = "arms", pulls: str = "pulls") -> Comparison:
         """Return the same comparison with other words, such as "routes" and "rows"."""
@@ -106,6 +111,10 @@ class Comparison:
         ]
         if not all(run.proved for run in self.runs):
             notes.append("† no guarantee.")
+        if self.least:
+            endless = f"If the {self.nouns[0]} had no end of {self.nouns[1]}: "
+            sentence = least_sentence(self.least, self.nouns[1])
+            notes.append(f"{endless}{sentence[0].lower()}{sentence[1:]}")
         for reason in dict.fromkeys(self.left_out.values()):
             names = [name for name, why in self.left_out.items() if why == reason]
             notes.append(f"Not run: {', '.join(names)}, since {reason}")
@@ -160,6 +169,7 @@ class Comparison:
                 }
                 for run in self.runs
             ],
+            "least": self.least,
             "left_out": self.left_out,
             "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
         }
@@ -257,7 +267,11 @@ def compare(
     runs.sort(key=lambda run: run.result.pulls)
     means = {arm: float(mean) for arm, mean in exact.items()}
     searched = max((run.result.problem for run in runs), key=attrgetter("slack"))
-    return Comparison(means, searched, truth_of(searched).groups, rows, tuple(runs), left_out)
+    ends: list[Any] = [run.until for run in runs]
+    return Comparison(
+        means, searched, truth_of(searched).groups, rows, tuple(runs), left_out,
+        least=least_of(means, source.rewards, searched, ends),
+    )  # fmt: skip
 
 
 def _read_all(source: Source) -> Mapping[Any, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import compress
@@ -17,6 +17,7 @@ import numpy as np
 from oddarm._checks import real_number, whole_number
 from oddarm._text import NO_POOLS, group_dict, groups_sentence
 from oddarm._typing import Floats
+from oddarm.batch.least import least_of, least_sentence
 from oddarm.batch.parallel import many_runs
 from oddarm.batch.simulate import simulate
 from oddarm.definitions.groups import Group, Means, float_means
@@ -142,6 +143,9 @@ class Plan:
         full_scan: How many pulls draw every item of every arm; None if arms are endless.
         finite: Whether the runs drew from finite arms, each reward once.
         priced: Whether arms have costs of their own.
+        least: For each way to end, the fewest pulls of any method on average
+            (`oddarm.theory.least_pulls`); empty for rewards other than 0 and 1, finite arms, more
+            than 60 arms, and where there is nothing to find out.
     """
 
     means: dict[Any, float]
@@ -151,6 +155,7 @@ class Plan:
     full_scan: int | None
     finite: bool = False
     priced: bool = False
+    least: dict[str, float] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -166,7 +171,8 @@ class Plan:
         """What else there is to know about the table."""
         replaced = any(cost.replaced for cost in self.costs)
         fixed = any(cost.strategy == Fixed.name for cost in self.costs)
-        return [f"* drawn with replacement: {NO_POOLS}"] * replaced + [FIXED_NOTE] * fixed
+        notes = [least_sentence(self.least)] if self.least else []
+        return notes + [f"* drawn with replacement: {NO_POOLS}"] * replaced + [FIXED_NOTE] * fixed
 
     def table(self, width: int | None = None) -> str:
         """Return one line for each strategy, as text.
@@ -185,6 +191,7 @@ class Plan:
             "problem": self.problem.to_dict(),
             "groups": [group_dict(group) for group in self.groups],
             "strategies": [asdict(cost) for cost in self.costs],
+            "least": self.least,
             "full_scan": self.full_scan,
             "finite": self.finite,
             "means": [{"arm": arm, "mean": mean} for arm, mean in self.means.items()],
@@ -339,7 +346,9 @@ def plan(
         )
     asked = max(problems, key=attrgetter("slack"))
     groups, priced = truth_of(asked).groups, prices is not None
-    return Plan(known, asked, groups, tuple(needed), full_scan, bool(pools), priced)
+    ends: list[Any] = [cost.until for cost in needed]
+    least = {} if pools else least_of(known, endless, asked, ends)
+    return Plan(known, asked, groups, tuple(needed), full_scan, bool(pools), priced, least)
 
 
 def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:

@@ -1,7 +1,8 @@
-"""The paper's bounds as functions: what a search may cost at most, before it is run.
+"""Bounds as functions: what a search may cost at most, and what any search must cost.
 
-Each takes `as_printed=True` for the paper's own formula and gives the corrected one by default;
-docs/errata.md says what was corrected and why.
+The paper's bounds take `as_printed=True` for the paper's own formula and give the corrected one by
+default; docs/errata.md says what was corrected and why. `least_pulls` is not the paper's: it is the
+limit for every method (docs/limit.md).
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ import numpy as np
 from oddarm._checks import real_number, whole_number
 from oddarm.bounds import NormalMixture, radius_bound
 from oddarm.definitions.groups import Means, float_means
+from oddarm.definitions.limit import Alternative, LeastPulls, is_alternative, least_pulls
 from oddarm.options import BoundKind
 from oddarm.problem import Problem
 from oddarm.rewards import Rewards, as_rewards
 
-__all__ = ["lemma_5_2", "most_pulls", "theorem_5_3"]
+__all__ = [
+    "Alternative",
+    "LeastPulls",
+    "is_alternative",
+    "least_pulls",
+    "lemma_5_2",
+    "most_pulls",
+    "theorem_5_3",
+]
 
 SMALLEST = 1e-50
 """The least gap that is accepted: its square and the square of its inverse are floats."""
