@@ -43,6 +43,8 @@ NEWEST = 1500
 """Of so many alternatives that were found last, those that are rather far away are kept too."""
 CHECKED = 12
 """So many of the nearest alternatives of a round are checked at once, others when they matter."""
+LEAST_RATE = 1e-15
+"""Divergences below this are lost in rounding; means on the very line have alternatives so near."""
 WIDE_EVERY = 3
 """Each round of a family looks beside what was found; every third looks everywhere."""
 
@@ -159,7 +161,7 @@ def least_pulls(
     search.run(rounds)
     arms: list[Hashable] = list(range(len(mu))) if names is None else names
     proof = search.proof
-    time = 0.0 if proof.rate == np.inf else 1 / proof.rate
+    time = 1 / max(proof.rate, LEAST_RATE)  # 0 if there is no alternative
     return LeastPulls(
         pulls=float(bernoulli_kl(delta, 1 - delta)) * time if delta < 0.5 else 0.0,
         time=time,

@@ -158,7 +158,7 @@ def test_an_answer_is_certain_once_its_plan_is_fulfilled():
     """With the planned pulls and estimates that hold there is an answer; no factor is below 1."""
     decided = 0
     for _, arms, rules in planned_questions(400, 4):
-        plan = plan_answer(arms, rules)
+        plan = plan_answer(arms, rules, arms.pulls)
         assert plan.cost < math.inf
         assert plan.factors.min() >= 1
         assert plan.cost == pytest.approx(arms.pulls @ (plan.factors - 1))
@@ -172,7 +172,7 @@ def test_four_fifths_of_a_plan_are_rarely_enough():
     """Fewer pulls than planned leave the question open in most cases: plans waste little."""
     enough = total = 0
     for _, arms, rules in planned_questions(300, 5):
-        plan = plan_answer(arms, rules)
+        plan = plan_answer(arms, rules, arms.pulls)
         if plan.cost > 100:
             fewer = 1 + 0.8 * (plan.factors - 1)
             enough += certain_answer(shrunk(arms, fewer), rules).verdict != "running"
@@ -189,7 +189,7 @@ def test_plans_keep_to_prices():
         for price in spent:
             pulls = arms.pulls.copy()
             pulls[arm] *= price
-            plan = plan_answer(replace(arms, pulls=pulls), rules)
+            plan = plan_answer(replace(arms, pulls=pulls), rules, arms.pulls)
             assert plan.cost == pytest.approx(pulls @ (plan.factors - 1))
             spent[price] += arms.pulls[arm] * (plan.factors[arm] - 1)
     assert spent[20.0] < 0.8 * spent[1.0]
