@@ -165,7 +165,7 @@ EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate,
 /* pieces.c: evidence against every truth in which another arm lies apart. */
 EXPORT bool nobody_else_apart(const struct bulk *bulk, double needed);
 EXPORT bool plan_bulk(
-    const struct bulk *bulk, const double *prices, double needed, double *factors);
+    const struct bulk *bulk, const double *prices, double needed, int64_t passes, double *factors);
 
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,

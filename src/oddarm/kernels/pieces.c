@@ -34,14 +34,13 @@ static const double DIVIDED[WAYS][STEPS] = {
 /* How far from z the arm k is taken to be, on either side, with equal stakes. */
 #define OWN 2
 static const double OWN_STEPS[OWN] = {0.45, 0.95};
-/* Log capitals beyond this are as good as this one. */
-#define ENOUGH 200.0
+/* A log capital beyond this counts as this one, and one below its negative as nothing. */
+#define ENOUGH 60.0
 /* How often a stretch is halved before it counts as not rejected. */
 #define DEPTH 16
-/* Planning looks at so many places in a gap's width, and goes over the plan so often. */
+/* Planning looks at so many places in a gap's width. */
 #define PLACES_PER_GAP 8
 #define MOST_PLACES 160
-#define PASSES 16
 /* In one pass the pulls of an arm grow by at most this factor: arms that all make up for the same
  * lack would otherwise all grow too far. */
 #define PASS_GROWTH 1.6
@@ -63,7 +62,7 @@ static struct bet bet_on(double value, double step, int way)
 static double capital(struct bet bet, double successes, double pulls)
 {
     const double exponent = successes * bet.success + (pulls - successes) * bet.failure;
-    return exponent < -ENOUGH ? 0.0 : exp(least_of(exponent, ENOUGH));
+    return exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
 }
 
 /* For each way, and each arm: the log of the least capital of its bets if it is at `low` or below,
@@ -278,17 +277,20 @@ static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k
     return true;
 }
 
-bool plan_bulk(const struct bulk *bulk, const double *prices, double needed, double *factors)
+bool plan_bulk(
+    const struct bulk *bulk, const double *prices, double needed, int64_t passes, double *factors)
 {
     const int64_t n = bulk->n;
     char *work = bulk->work;
     double *totals = take(&work, n), *counts = take(&work, n), *wanted = take(&work, n);
     double *missing = take(&work, n), *places = take(&work, n), *evidence = take(&work, n);
     const int64_t count = (int64_t)least_of(ceil(PLACES_PER_GAP / bulk->gap), MOST_PLACES);
+    bool open[MOST_PLACES]; /* where something was missing in the last pass */
+    memset(open, true, sizeof open);
     struct bulk planned = *bulk;
     planned.totals = totals;
     planned.counts = counts;
-    for (int pass = 0; pass < PASSES; pass++) {
+    for (int64_t pass = 0; pass < passes; pass++) {
         for (int64_t arm = 0; arm < n; arm++) {
             counts[arm] = wanted[arm] = factors[arm] * bulk->counts[arm];
             totals[arm] = factors[arm] * bulk->totals[arm];
@@ -297,7 +299,10 @@ bool plan_bulk(const struct bulk *bulk, const double *prices, double needed, dou
         bool enough = true;
         for (int64_t k = 0; k < count; k++) {
             const double place = ((double)k + 0.5) / (double)count;
+            if (!open[k])
+                continue;
             apart_between(&planned, place, place, evidence, work);
+            open[k] = weakest(bulk, evidence) < needed;
             for (int64_t arm = 0; arm < n; arm++) {
                 const double lack = needed - evidence[arm];
                 if (!bulk->member[arm] && lack > missing[arm]) {

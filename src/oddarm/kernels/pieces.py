@@ -14,10 +14,12 @@ import numpy as np
 from oddarm._typing import Flags, Floats
 from oddarm.kernels.native import Record, fields, function, layout
 
-__all__ = ["nobody_else_apart", "plan_bulk"]
+__all__ = ["PASSES", "nobody_else_apart", "plan_bulk"]
 
 _nobody_else_apart = function("nobody_else_apart", "record real", "flag")
-_plan_bulk = function("plan_bulk", "record floats real floats", "flag")
+PASSES = 16
+"""So often a plan is gone over, to the end in nearly all cases."""
+_plan_bulk = function("plan_bulk", "record floats real whole floats", "flag")
 
 
 class Bulk(Record):
@@ -91,6 +93,7 @@ def plan_bulk(
     prices: Floats,
     factors: Floats,
     caution: float = 1.0,
+    passes: int = PASSES,
 ) -> bool:
     """Raise factors of pulls until nobody else would be apart, if the means are right.
 
@@ -102,11 +105,14 @@ def plan_bulk(
         prices: What a pull of each arm costs.
         factors: By what factors the pulls grow, to be raised in place.
         caution: By what factor to raise the evidence that is needed.
+        passes: How often to go over the plan; each time the pulls of an arm grow by a factor of at
+            most 1.6.
 
     Returns:
         Whether that can be foreseen.
     """
     gap, max_members, delta = rule
     bulk = _bulk(means * counts, counts, member, gap, max_members)
-    foreseen: bool = _plan_bulk(bulk, prices, caution * _needed(member, delta), factors)
+    needed = caution * _needed(member, delta)
+    foreseen: bool = _plan_bulk(bulk, prices, needed, passes, factors)
     return foreseen

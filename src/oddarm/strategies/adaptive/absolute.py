@@ -14,7 +14,7 @@ import numpy as np
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.kernels.blocks import Arms, Rules, find_gaps, find_rival
-from oddarm.kernels.pieces import nobody_else_apart, plan_bulk
+from oddarm.kernels.pieces import PASSES, nobody_else_apart, plan_bulk
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.strategies.adaptive.certify import estimated_gaps, sharpen
 from oddarm.strategies.adaptive.constants import (
@@ -152,7 +152,7 @@ def apart_at(means: Floats, by_mean: Wholes, line: float, most: int) -> tuple[Fl
     return _small_pieces(cuts, by_mean, most)[0], cuts
 
 
-def plan_answer(arms: Arms, rules: Rules, counts: Floats) -> RoundPlan:
+def plan_answer(arms: Arms, rules: Rules, counts: Floats, passes: int = PASSES) -> RoundPlan:
     """Plan the pulls that make an answer certain, at the least cost of the answers tried.
 
     The answers tried are those of lines between (1 - slack)·min_gap and min_gap: each of them is
@@ -162,6 +162,7 @@ def plan_answer(arms: Arms, rules: Rules, counts: Floats) -> RoundPlan:
         arms: The arms, with the cost of the pulls from which to plan.
         rules: The rules of the problem.
         counts: How many pulls these are.
+        passes: How often to go over a plan for the evidence of all arms together.
     """
     gaps = estimated_gaps(arms.means, arms.by_mean)[1:-1]
     between = np.unique(gaps[(gaps > rules.sure_gap) & (gaps <= rules.floor)])
@@ -175,12 +176,14 @@ def plan_answer(arms: Arms, rules: Rules, counts: Floats) -> RoundPlan:
         members, cuts = apart_at(arms.means, arms.by_mean, line, rules.max_members)
         if members.tobytes() not in tried:
             tried.add(members.tobytes())
-            plan = _plan_for(arms, rules, counts, members, cuts)
+            plan = _plan_for(arms, rules, members, cuts, (counts, passes))
             best = plan if plan.cost < best.cost else best
     return best
 
 
-def _plan_for(arms: Arms, rules: Rules, counts: Floats, members: Flags, cuts: Wholes) -> RoundPlan:
+def _plan_for(
+    arms: Arms, rules: Rules, members: Flags, cuts: Wholes, jointly: tuple[Floats, int]
+) -> RoundPlan:
     """Plan to make certain that these arms, and no others, are apart."""
     wanted = _some_pieces(arms, rules, cuts) if members.sum() > rules.max_members else members
     sides = wanted[arms.by_mean]
@@ -197,8 +200,9 @@ def _plan_for(arms: Arms, rules: Rules, counts: Floats, members: Flags, cuts: Wh
     assert arms.pulls is not None
     if rules.joint_delta:
         rule = rules.floor, rules.max_members, rules.joint_delta
-        prices = arms.pulls / counts
-        if not plan_bulk(arms.means, counts, members, rule, prices, factors, rules.caution):
+        counts, passes = jointly
+        prices, caution = arms.pulls / counts, rules.caution
+        if not plan_bulk(arms.means, counts, members, rule, prices, factors, caution, passes):
             return RoundPlan(factors, np.inf)
         return RoundPlan(factors, float(arms.pulls @ (factors - 1.0)))
     for first, last in pairwise(cuts.tolist()):

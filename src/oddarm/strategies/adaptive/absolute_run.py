@@ -18,7 +18,7 @@ from oddarm.strategies.adaptive.absolute import (
     plan_answer,
 )
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
-from oddarm.strategies.adaptive.constants import ABSOLUTE_PAIR_SHARE, JOINT_SHARE
+from oddarm.strategies.adaptive.constants import ABSOLUTE_PAIR_SHARE, JOINT_SHARE, ROUND_PASSES
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
@@ -87,7 +87,7 @@ class AbsoluteRun(AdaptiveRun):
 
     def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
-        return plan_answer(self._foreseen(counts), self._rules(caution), counts)
+        return plan_answer(self._foreseen(counts), self._rules(caution), counts, ROUND_PASSES)
 
     def _apart(self) -> Flags:
         """Return which arms are apart by the estimates, at the middle of the slack."""

@@ -56,6 +56,9 @@ No experiment is recorded."""
 PAIR_EASE = 1.5
 """By the evidence of pairs, a single gap can spare so many times what a window can, for as many
 pulls. No experiment is recorded."""
+ROUND_PASSES = 4
+"""So often a round goes over its plan by the absolute rule: it raises the pulls of an arm by 15 %
+only, and a plan to the end is needed only for a forecast."""
 MOST_LINES = 5
 """So many answers of the absolute rule are planned for at most, where gaps lie within the slack."""
 MOST_HUBS = 64
