@@ -1,7 +1,7 @@
 /* Whether an arm outside a set can lie apart, by evidence against a whole truth; for endless 0/1
  * rewards and the absolute rule.
  *
- * docs/adaptive.md, "Evidence against a whole truth", has the statement and its proof;
+ * docs/adaptive.md, "The absolute rule", has the statement and its proof;
  * tests/reference/pieces.py has the bets written down one by one. In short: if an arm k lies apart,
  * at z, then all other arms but max_members - 1 are further away from z than the gap. Against means
  * like that, bet that k is elsewhere, and that arms at the edges of (z - gap, z + gap) are inside.
