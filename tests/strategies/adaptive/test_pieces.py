@@ -114,6 +114,14 @@ def test_a_search_ends_sooner_than_by_intervals(seed, monkeypatch):
     assert joint.pulls < 0.6 * alone.pulls
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_can_be_further_away_than_was_asked(seed):
+    """If nobody is apart, no gap around outliers can still be wider than `min_gap`."""
+    result = oddarm.simulate([0.3] * 15, "adaptive", min_gap=0.15, max_outliers=2, seed=seed)
+    assert result.verdict == "none"
+    assert 0 < result.widest_gap <= 0.15
+
+
 def test_odds_grow_with_the_evidence():
     """The odds for nobody are those at which the evidence decides, and at least those asked for."""
     result = oddarm.simulate([0.3] * 10, "adaptive", min_gap=0.2, max_outliers=1, seed=1)

@@ -76,6 +76,11 @@ class AbsoluteRun(AdaptiveRun):
         """Return the rules by which a small piece is possible, whatever is beside it."""
         return any_piece(self._rules(), np.zeros_like(self.dirty))
 
+    def widest_gap(self) -> float | None:
+        """Return the widest that the gap around outliers can still be: no more than `min_gap`."""
+        widest = super().widest_gap()  # by the intervals; all arms together may say more
+        return None if widest is None else min(widest, self._limits["floor"])
+
     def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
         """Whether the guess, which may be nobody, is certain by these intervals."""
         answer = certain_answer(arms, rules)
