@@ -45,6 +45,16 @@ struct target {
     double level;
 };
 
+/* Whether arms are a group, by evidence against a whole truth; `Claim` in joint.py has the same
+ * fields. */
+struct claim {
+    const bool *member;
+    double log_odds, narrowest;
+    int64_t parts, most_parts;
+    double *found; /* NULL to decide; else rows of 9, one more than arms */
+    double *memory;
+};
+
 /* What the radius of an arm is made of. */
 struct rule {
     int64_t kind;
@@ -150,6 +160,13 @@ EXPORT void beside(const struct arms *arms, int64_t at, double gap, double sides
 
 /* pairs.c: the evidence of two neighbours at once. */
 EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate, double delta);
+
+/* joint.c: evidence against a whole truth. */
+EXPORT int64_t joint_memory(int64_t borders);
+EXPORT double joint_evidence(
+    const struct arms *arms, const struct rules *rules, const struct claim *claim);
+EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes,
+    double *evidence);
 
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
