@@ -18,7 +18,7 @@
 /* How far an arm is from the stretch, in 32nds of its width, and what is staked on its being inside
  * (in place of being where it is). */
 static const int ZONES[] = {0, 1, 4, 12};
-static const double INSIDE[] = {0.5, 0.25, 0.1, 0.03};
+static const double INSIDE[] = {0.4, 0.2, 0.1, 0.03};
 #define ZONE_COUNT ((int)(sizeof ZONES / sizeof *ZONES))
 /* How far off such a bet takes a mean to be, in parts of the stretch, and what is staked on it. */
 static const double INNER_STEPS[] = {0.15, 0.3, 0.55};
@@ -27,7 +27,7 @@ static const double INNER_STAKES[] = {0.25, 0.4, 0.35};
 /* What is staked on each arm of the pair lying further out, and how far, in parts of the stretch.
  */
 #define FURTHER 0.75
-static const double PAIR_STEPS[] = {0.25, 0.6, 1.3, 3.0};
+static const double PAIR_STEPS[] = {0.15, 0.4, 1.0, 2.5};
 static const double PAIR_STAKES[] = {0.25, 0.35, 0.25, 0.15};
 #define PAIR ((int)(sizeof PAIR_STEPS / sizeof *PAIR_STEPS))
 /* Share of the stake on pairs with a wider gap than the stretch, if there are any. */
@@ -155,8 +155,7 @@ static struct spot cheapest_spot(
     return best;
 }
 
-void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes,
-    double *evidence)
+void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes)
 {
     const int64_t n = arms->n, *order = arms->by_mean;
     const double *row = claim->found;
@@ -202,17 +201,11 @@ void joint_slopes(const struct arms *arms, const struct claim *claim, double *sl
             spots[lift[side]] = others[lift[side]];
             ways[lift[side]] = side == 0 ? -1 : 1;
         }
-    *evidence = 0.0;
     for (int64_t arm = 0; arm < n; arm++) {
         const double ones = arms->totals[arm], count = (double)arms->counts[arm];
-        const bool paired = arm == low_arm || arm == high_arm;
         const double value = arm == low_arm ? row[4] : arm == high_arm ? row[6] : spots[arm].value;
         const int way = arm == low_arm ? -1 : arm == high_arm ? 1 : ways[arm];
         const double rate = least_of(most_of(ones / count, 1e-9), 1.0 - 1e-9);
-        *evidence += paired ? partly(capital_against(ones, count - ones, value, way, scale,
-                                         PAIR_STEPS, PAIR_STAKES, PAIR),
-                                  FURTHER)
-                            : spots[arm].evidence;
         slopes[arm] = 0.0;
         if ((way > 0 ? rate > value : rate < value) && value > 0.0 && value < 1.0)
             slopes[arm] =

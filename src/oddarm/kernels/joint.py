@@ -5,7 +5,7 @@ docs/adaptive.md has the statement and its proof; joint.c does the work, and say
 
 from __future__ import annotations
 
-from ctypes import byref, c_double
+from ctypes import byref
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +18,11 @@ __all__ = ["is_group", "slopes_of", "weakest_truths"]
 
 _joint_memory = function("joint_memory", "whole", "whole")
 _joint_evidence = function("joint_evidence", "record record record", "real")
-_joint_slopes = function("joint_slopes", "record record floats results")
+_joint_slopes = function("joint_slopes", "record record floats")
 
 COLUMNS = 9
+IMPOSSIBLE = 1e4
+"""Truths with so much evidence against them are not within the intervals."""
 
 
 class Claim(Record):
@@ -85,11 +87,11 @@ def weakest_truths(
     """
     found = np.full((len(member) + 1, COLUMNS), np.inf)
     _evidence(arms, rules, member, log_odds, narrowest, (32, 32), found)
-    return found[np.isfinite(found[:, 0])]
+    return found[found[:, 0] < IMPOSSIBLE]
 
 
-def slopes_of(arms: Arms, member: Flags, truths: Floats) -> tuple[Floats, Floats]:
-    """Return how evidence against truths grows with the pulls of each arm, and the evidence.
+def slopes_of(arms: Arms, member: Flags, truths: Floats) -> Floats:
+    """Return by how much a pull of each arm adds to the evidence against truths, about.
 
     Args:
         arms: The arms, with their totals and counts.
@@ -97,11 +99,9 @@ def slopes_of(arms: Arms, member: Flags, truths: Floats) -> tuple[Floats, Floats
         truths: As `weakest_truths` returns them.
     """
     n = len(member)
-    slopes, evidence = np.empty((len(truths), n)), np.empty(len(truths))
-    memory, one = np.empty(8 * n + 8), c_double()
+    slopes, memory = np.empty((len(truths), n)), np.empty(8 * n)
     record = arms.having("totals", "counts")
     for k, truth in enumerate(truths):
         claim = Claim(member=member, found=truth, memory=memory)
-        _joint_slopes(record, byref(claim), slopes[k], byref(one))
-        evidence[k] = one.value
-    return slopes, evidence
+        _joint_slopes(record, byref(claim), slopes[k])
+    return slopes

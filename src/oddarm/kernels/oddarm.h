@@ -165,8 +165,7 @@ EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate,
 EXPORT int64_t joint_memory(int64_t borders);
 EXPORT double joint_evidence(
     const struct arms *arms, const struct rules *rules, const struct claim *claim);
-EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes,
-    double *evidence);
+EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes);
 
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
