@@ -227,7 +227,6 @@ struct search {
     int64_t parts;      /* of a stretch, each of the side of a cell */
     int64_t first_row, rows;
     int64_t cell; /* 1 to bound whole cells, 0 to look at their corners */
-    double least;
 };
 
 #define BESIDE (2 * COLUMNS + ROWS + 4)
@@ -514,7 +513,6 @@ static bool columns_have_enough(
                         search, border, wide, bottom, top, low_beside, high_beside, found);
                     if (total >= limit)
                         continue;
-                    search->least = least_of(search->least, total);
                     if (row == NULL)
                         return false;
                     row[0] = total;
@@ -585,20 +583,19 @@ int64_t joint_memory(int64_t borders)
            (int64_t)(sizeof(struct cellwork) / 8 + 1);
 }
 
-double joint_evidence(
+bool joint_evidence(
     const struct arms *arms, const struct rules *rules, const struct claim *claim)
 {
     const int64_t n = arms->n, *order = arms->by_mean;
     char *memory = (char *)claim->memory;
     struct search search = {.arms = arms, .rules = rules, .claim = claim};
     search.cell = claim->found == NULL;
-    search.least = IMPOSSIBLE;
     for (int64_t k = 1; k < n; k++)
         search.border_count += claim->member[order[k]] != claim->member[order[k - 1]];
     search.borders =
         take(&memory, search.border_count * (int64_t)(sizeof(struct border) / 8 + 1));
     if (!find_borders(&search))
-        return -INFINITY;
+        return false;
     search.beside = take(&memory, search.border_count * 2 * CANDIDATES * BESIDE);
     for (int64_t b = 0; b < search.border_count; b++) {
         search.borders[b].below = take(&memory, CANDIDATES * PLACES);
@@ -622,11 +619,11 @@ double joint_evidence(
         search.scale = exp2((double)level / FINE);
         const double least_width = exp2((double)(level - 1) / FINE);
         if (least_width > span)
-            return search.least;
+            return true;
         int64_t parts = claim->parts;
         for (bool enough = false; !enough; parts *= 2) {
             if (parts > FINEST || parts > claim->most_parts)
-                return -INFINITY;
+                return false;
             enough = true;
             search.parts = parts;
             search.step = search.scale / (double)parts;

@@ -17,7 +17,7 @@ from oddarm.kernels.native import Record, fields, function, layout
 __all__ = ["is_group", "slopes_of", "weakest_truths"]
 
 _joint_memory = function("joint_memory", "whole", "whole")
-_joint_evidence = function("joint_evidence", "record record record", "real")
+_joint_evidence = function("joint_evidence", "record record record", "flag")
 _joint_slopes = function("joint_slopes", "record record floats")
 
 COLUMNS = 9
@@ -45,7 +45,7 @@ def _evidence(
     narrowest: float,
     parts: tuple[int, int],
     found: Floats | None,
-) -> float:
+) -> bool:
     sides = member[arms.by_mean]
     memory = np.empty(_joint_memory(int(np.count_nonzero(sides[1:] != sides[:-1]))))
     claim = Claim(
@@ -58,8 +58,8 @@ def _evidence(
         memory=memory,
     )
     record = arms.having("totals", "counts")
-    least: float = _joint_evidence(record, byref(rules), byref(claim))
-    return least
+    enough: bool = _joint_evidence(record, byref(rules), byref(claim))
+    return enough
 
 
 def is_group(arms: Arms, rules: Rules, member: Flags, log_odds: float, apart: float) -> bool:
@@ -73,7 +73,7 @@ def is_group(arms: Arms, rules: Rules, member: Flags, log_odds: float, apart: fl
         apart: By how much members and others are certain to lie apart, in the order of estimates.
     """
     narrowest = apart / rules.sure_factor
-    return _evidence(arms, rules, member, log_odds, narrowest, (32, 128), None) >= 0.0
+    return _evidence(arms, rules, member, log_odds, narrowest, (32, 128), None)
 
 
 def weakest_truths(

@@ -163,7 +163,7 @@ EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate,
 
 /* joint.c: evidence against a whole truth. */
 EXPORT int64_t joint_memory(int64_t borders);
-EXPORT double joint_evidence(
+EXPORT bool joint_evidence(
     const struct arms *arms, const struct rules *rules, const struct claim *claim);
 EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes);
 
