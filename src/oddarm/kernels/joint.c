@@ -578,13 +578,12 @@ static bool find_borders(const struct search *search)
 
 int64_t joint_memory(int64_t borders)
 {
-    return borders * ((int64_t)(sizeof(struct border) / 8 + 1) + 2 * CANDIDATES * (PLACES + BESIDE) +
-                         2 * PLACES) +
+    return borders * ((int64_t)(sizeof(struct border) / 8 + 1) +
+                         2 * CANDIDATES * (PLACES + BESIDE) + 2 * PLACES) +
            (int64_t)(sizeof(struct cellwork) / 8 + 1);
 }
 
-bool joint_evidence(
-    const struct arms *arms, const struct rules *rules, const struct claim *claim)
+bool joint_evidence(const struct arms *arms, const struct rules *rules, const struct claim *claim)
 {
     const int64_t n = arms->n, *order = arms->by_mean;
     char *memory = (char *)claim->memory;
@@ -592,8 +591,7 @@ bool joint_evidence(
     search.cell = claim->found == NULL;
     for (int64_t k = 1; k < n; k++)
         search.border_count += claim->member[order[k]] != claim->member[order[k - 1]];
-    search.borders =
-        take(&memory, search.border_count * (int64_t)(sizeof(struct border) / 8 + 1));
+    search.borders = take(&memory, search.border_count * (int64_t)(sizeof(struct border) / 8 + 1));
     if (!find_borders(&search))
         return false;
     search.beside = take(&memory, search.border_count * 2 * CANDIDATES * BESIDE);
@@ -642,7 +640,7 @@ bool joint_evidence(
                     continue;
                 const int64_t last = (int64_t)ceil(high / search.step) - search.first_row;
                 for (int64_t j = (int64_t)floor(low / search.step); j <= last && enough;
-                     j += COLUMNS) {
+                    j += COLUMNS) {
                     const int64_t count = last - j + 1 < COLUMNS ? last - j + 1 : COLUMNS;
                     enough = columns_have_enough(&search, first, k, j, count);
                 }

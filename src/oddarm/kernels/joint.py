@@ -81,9 +81,10 @@ def weakest_truths(
 ) -> Floats:
     """Return truths in which the members are no group, those with least evidence against them.
 
-    One for each place at which the middle of the empty stretch can lie among the estimates: what
-    the evidence exceeds, beginning and width of the stretch, the lower arm of the pair and its
-    mean, the upper one and its mean, and the evidence needed, and where the segment begins in by_mean.
+    One for each place at which the middle of the empty stretch can lie among the estimates. A row
+    has by how much the evidence exceeds what is needed, where the stretch begins, its width, the
+    lower arm of the pair and its mean, the upper one and its mean, the evidence that is needed, and
+    where the segment begins in `by_mean`. The search is coarse: it plans, it does not decide.
     """
     found = np.full((len(member) + 1, COLUMNS), np.inf)
     _evidence(arms, rules, member, log_odds, narrowest, (32, 32), found)

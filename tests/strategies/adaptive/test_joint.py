@@ -164,7 +164,10 @@ def test_a_pull_leaves_the_expected_capital_as_it_is(seed):
     for arm, mean in enumerate(means):
         successes, failures = data[arm]
         after = 0.0
-        for chance, more in ((mean, (successes + 1, failures)), (1 - mean, (successes, failures + 1))):
+        for chance, more in (
+            (mean, (successes + 1, failures)),
+            (1 - mean, (successes, failures + 1)),
+        ):
             after += chance * joint.evidence([*data[:arm], more, *data[arm + 1 :]], means)
         assert after == pytest.approx(before, rel=1e-9)
 

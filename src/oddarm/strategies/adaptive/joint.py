@@ -126,5 +126,6 @@ def pulls_towards(outlook: Outlook, counts: Floats, costs: Floats | None) -> Flo
             wanted[np.argmax(shares)] = 1.0
     else:
         wanted = np.ceil(JOINT_ROUND * counts)
-    behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
-    return np.maximum(wanted, behind)
+    behind: Floats = np.ceil(LEAST_SHARE * counts.mean()) - counts
+    pulls: Floats = np.maximum(wanted, behind)
+    return pulls

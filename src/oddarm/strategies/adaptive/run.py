@@ -470,9 +470,9 @@ class AdaptiveRun(Run):
         outlook = self._outlook_at(asked)
         if outlook is not None and not (outlook.margins >= 0).all():
             quota = pulls_towards(outlook, asked.astype(np.float64), self.context.costs)
-            if at_once is None:
-                return quota
-            return np.ceil(quota * (at_once / quota.sum()))
+            if at_once is not None:
+                quota = np.ceil(quota * (at_once / quota.sum()))
+            return quota
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)

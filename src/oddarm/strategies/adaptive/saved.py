@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oddarm.state import Flags, Kind, Real, Reals, Whole, Wholes, Word, decode_fields, mapping, require
+from oddarm.state import (
+    Flags,
+    Kind,
+    Real,
+    Reals,
+    Whole,
+    Wholes,
+    Word,
+    decode_fields,
+    mapping,
+    require,
+)
 from oddarm.strategies.adaptive.certify import Judgement, Stage
 from oddarm.strategies.adaptive.constants import (
     FIRST_CAUTION,
