@@ -50,7 +50,7 @@ def partly(p, value):
 def against(data, means, order, stretch, pair):
     """Return the capital of bets on a stretch and a pair: places of gaps in the order."""
     x, end = (means[order[stretch + k]] for k in (0, 1))
-    scale = 2.0 ** (math.ceil(5 * math.log2(end - x) - 1e-9) / 5)
+    scale = 2.0 ** (math.ceil(5 * math.log2(end - x)) / 5)
     product = 1.0
     for place, arm in enumerate(order):
         told, mean = data[arm], means[arm]

@@ -32,6 +32,8 @@ static const double PAIR_STAKES[] = {0.25, 0.35, 0.25, 0.15};
 #define PAIR ((int)(sizeof PAIR_STEPS / sizeof *PAIR_STEPS))
 /* Share of the stake on pairs with a wider gap than the stretch, if there are any. */
 #define WIDER 0.85
+/* More than all errors of rounding in a sum of logs. */
+#define ROUNDING 1e-9
 /* What no truth within the intervals can have. */
 #define IMPOSSIBLE 1e6
 /* More candidates for a pair on one side of a border are not looked at. */
@@ -472,7 +474,7 @@ static bool columns_have_enough(
             for (int wider = 0; wider < 2; wider++) {
                 const double wide = (wider ? search->rules->sure_factor : 1.0) * most_width;
                 const double needed =
-                    claim->log_odds - (wider ? wider_stake(rank) : other_stake(rank, n));
+                    claim->log_odds + ROUNDING - (wider ? wider_stake(rank) : other_stake(rank, n));
                 const double pair_alone =
                     against_pair(search, border, wide, -INFINITY, INFINITY, NULL, NULL, NULL);
                 int64_t bin = 0; /* how many arms are before the middle of the stretch */

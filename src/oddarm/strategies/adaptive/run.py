@@ -606,7 +606,11 @@ class AdaptiveRun(Run):
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
-            certificates.append(stage.certificate(judgement, order, self.by_mean, self.min_segment))
+            certificate = stage.certificate(judgement, order, self.by_mean, self.min_segment)
+            epsilon = self.context.problem.at_slack().epsilon
+            if self.jointly and certificate.status == "confirmed" and epsilon is not None:
+                certificate = replace(certificate, confirmed_at=epsilon)
+            certificates.append(certificate)
         return certificates
 
     def fields(self) -> dict[str, Kind]:
