@@ -62,7 +62,9 @@ def _evidence(
     return enough
 
 
-def is_group(arms: Arms, rules: Rules, member: Flags, log_odds: float, apart: float) -> bool:
+def is_group(
+    arms: Arms, rules: Rules, member: Flags, log_odds: float, apart: float, finest: int = 128
+) -> bool:
     """Whether every truth is rejected in which the members are no group.
 
     Args:
@@ -71,9 +73,10 @@ def is_group(arms: Arms, rules: Rules, member: Flags, log_odds: float, apart: fl
         member: Who is claimed to be a group.
         log_odds: The log of the inverse of the error probability.
         apart: By how much members and others are certain to lie apart, in the order of estimates.
+        finest: The most parts of a stretch that a cell may be: 32, 64 or 128.
     """
     narrowest = apart / rules.sure_factor
-    return _evidence(arms, rules, member, log_odds, narrowest, (32, 128), None)
+    return _evidence(arms, rules, member, log_odds, narrowest, (32, finest), None)
 
 
 def weakest_truths(

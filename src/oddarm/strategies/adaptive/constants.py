@@ -15,7 +15,7 @@ No experiment is recorded."""
 PAIR_SHARE = 0.6
 """This share of δ goes to the evidence of pairs; the rest goes to the intervals of single arms.
 The evidence of pairs saved a quarter of the pulls (commit b61354f); no other share is recorded."""
-JOINT_SHARES = 0.5, 0.3
+JOINT_SHARES = 0.35, 0.3
 """With `until="found"`, relative rule and endless 0/1 rewards: the shares of δ for the evidence
 against a whole truth and for that of pairs; the rest goes to the intervals of single arms.
 No other shares were tried."""

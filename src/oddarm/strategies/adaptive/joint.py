@@ -88,11 +88,14 @@ def look_at(arms: Arms, rules: Rules, member: Flags, joint_delta: float) -> Outl
     return Outlook(member, truths[:, 0].copy(), slopes_of(arms, member, truths))
 
 
-def judge_jointly(arms: Arms, rules: Rules, member: Flags, joint_delta: float) -> Judgement | None:
+def judge_jointly(
+    arms: Arms, rules: Rules, member: Flags, joint_delta: float, finest: int = 128
+) -> Judgement | None:
     """Judge that the members are a group; None if that is not certain.
 
     The gaps around them must be certain, and wide enough for the floor, by intervals or the
-    evidence of pairs.
+    evidence of pairs. The smaller the cells may be, the more is certain: `finest` is as for
+    `is_group`.
     """
     if not seems_a_group(arms, rules, member):
         return None
@@ -102,7 +105,7 @@ def judge_jointly(arms: Arms, rules: Rules, member: Flags, joint_delta: float) -
     apart = float(certain[borders].min())
     if not apart > max(rules.sure_gap, 0.0):
         return None
-    if not is_group(arms, rules, member, -math.log(joint_delta), apart):
+    if not is_group(arms, rules, member, -math.log(joint_delta), apart, finest):
         return None
     return Judgement(1, judge(arms, rules, member).bounds)
 

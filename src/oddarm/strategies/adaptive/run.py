@@ -260,7 +260,11 @@ class AdaptiveRun(Run):
 
             def certain(odds_delta: float) -> bool:
                 share = odds_delta / delta
-                return self._is_certain(guess, self._arms_at(share), self._rules(share=share))
+                arms, rules = self._arms_at(share), self._rules(share=share)
+                return self._is_certain(guess, arms, rules) or (
+                    self.joint_delta > 0
+                    and judge_jointly(arms, rules, guess, share * self.joint_delta, 32) is not None
+                )
 
             self._odds = self.tally.pulls, odds_for(certain)
         odds = self._odds[1]
