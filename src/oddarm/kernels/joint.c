@@ -21,14 +21,14 @@ static const int ZONES[] = {0, 1, 4, 12};
 static const double INSIDE[] = {0.4, 0.2, 0.1, 0.03};
 #define ZONE_COUNT ((int)(sizeof ZONES / sizeof *ZONES))
 /* How far off such a bet takes a mean to be, in parts of the stretch, and what is staked on it. */
-static const double INNER_STEPS[] = {0.15, 0.3, 0.55};
-static const double INNER_STAKES[] = {0.25, 0.4, 0.35};
+static const double INNER_STEPS[] = {0.2, 0.4};
+static const double INNER_STAKES[] = {0.5, 0.5};
 #define INNER ((int)(sizeof INNER_STEPS / sizeof *INNER_STEPS))
 /* What is staked on each arm of the pair lying further out, and how far, in parts of the stretch.
  */
 #define FURTHER 0.75
 static const double PAIR_STEPS[] = {0.15, 0.4, 1.0, 2.5};
-static const double PAIR_STAKES[] = {0.25, 0.35, 0.25, 0.15};
+static const double PAIR_STAKES[] = {0.35, 0.35, 0.2, 0.1};
 #define PAIR ((int)(sizeof PAIR_STEPS / sizeof *PAIR_STEPS))
 /* Share of the stake on pairs with a wider gap than the stretch, if there are any. */
 #define WIDER 0.85
