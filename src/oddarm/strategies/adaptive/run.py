@@ -32,6 +32,7 @@ from oddarm.strategies.adaptive.constants import (
     FIRST_PULLS,
     FIRST_SHARES,
     FORECAST_MARGIN,
+    JOINT_MOST_ARMS,
     JOINT_SHARES,
     LARGE_CAUTION_STEP,
     LEAST_SHARE,
@@ -91,7 +92,12 @@ class AdaptiveRun(Run):
             "sure_gap": float(sure.floor),
         }
         self._bound: Bound
-        self.jointly = self._paired and context.until == "found" and not problem.absolute
+        self.jointly = (
+            self._paired
+            and context.until == "found"
+            and not problem.absolute
+            and n <= JOINT_MOST_ARMS
+        )
         self.share_delta(*JOINT_SHARES if self.jointly else (0.0, PAIR_SHARE))
         self._outlook: tuple[int, Outlook | None] = -1, None  # and the pulls at which it was so
         self.margin = 0.0
