@@ -56,6 +56,16 @@ struct bulk {
     char *work;
 };
 
+/* Whether arms are a group, by evidence against a whole truth; `Claim` in joint.py has the same
+ * fields. */
+struct claim {
+    const bool *member;
+    double log_odds, narrowest;
+    int64_t parts, most_parts;
+    double *found; /* NULL to decide; else rows of 9, one more than arms */
+    double *memory;
+};
+
 /* What the radius of an arm is made of. */
 struct rule {
     int64_t kind;
@@ -166,6 +176,12 @@ EXPORT double certain_gap(const struct arms *known, int64_t at, double estimate,
 EXPORT bool nobody_else_apart(const struct bulk *bulk, double needed);
 EXPORT bool plan_bulk(
     const struct bulk *bulk, const double *prices, double needed, int64_t passes, double *factors);
+
+/* joint.c: evidence against a whole truth. */
+EXPORT int64_t joint_memory(int64_t borders);
+EXPORT bool joint_evidence(
+    const struct arms *arms, const struct rules *rules, const struct claim *claim);
+EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, double *slopes);
 
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,

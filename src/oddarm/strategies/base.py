@@ -56,6 +56,8 @@ class Certificate:
         rest_at_most: The most that it can be.
         large_segments: Whether every segment of the others has more arms than a group may have. If
             not, they are not a group, whatever ε is.
+        confirmed_at: The ε at which evidence of many arms at once has confirmed them, which says
+            more than their gaps one by one; -1 if it has not.
     """
 
     members: tuple[Any, ...]
@@ -65,6 +67,7 @@ class Certificate:
     rest_at_least: float
     rest_at_most: float
     large_segments: bool = True
+    confirmed_at: float = -1.0
 
     @property
     def epsilon(self) -> float:
@@ -73,10 +76,11 @@ class Certificate:
         It is rounded down, so that what it says is certain.
         """
         if not self.large_segments or self.gap_at_least <= 0 or self.rest_at_most == math.inf:
-            return -1.0
+            return self.confirmed_at
         if self.rest_at_most == 0:
             return math.inf
-        return rounded_down(Fraction(self.gap_at_least) / Fraction(self.rest_at_most) - 1)
+        ratio = rounded_down(Fraction(self.gap_at_least) / Fraction(self.rest_at_most) - 1)
+        return max(ratio, self.confirmed_at)
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,8 @@ def test_a_search_ends_sooner_than_by_intervals(seed, monkeypatch):
     """Twenty equal arms are known to have no outlier with half the pulls that intervals need."""
     options = {"min_gap": 0.15, "max_outliers": 2, "delta": 0.05, "seed": seed}
     joint = oddarm.simulate([0.3] * 20, "adaptive", **options)
-    monkeypatch.setattr("oddarm.strategies.adaptive.absolute_run.AbsoluteRun.joint_share", 0.0)
-    monkeypatch.setattr("oddarm.strategies.adaptive.absolute_run.AbsoluteRun.pair_share", 0.6)
+    run = "oddarm.strategies.adaptive.absolute_run.AbsoluteRun"
+    monkeypatch.setattr(f"{run}.joint_shares", (0.0, 0.6))
     alone = oddarm.simulate([0.3] * 20, "adaptive", **options)
     assert joint.verdict == alone.verdict == "none"
     assert joint.pulls < 0.6 * alone.pulls

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oddarm._typing import Flags, Floats, Indices
+from oddarm._typing import Flags, Floats, Indices, Wholes
 from oddarm.definitions.groups import apart, distances
 from oddarm.kernels.blocks import Arms, Rules
 from oddarm.problem import rounded_down, rounded_up
@@ -18,7 +18,7 @@ from oddarm.strategies.adaptive.absolute import (
     plan_answer,
 )
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
-from oddarm.strategies.adaptive.constants import ABSOLUTE_PAIR_SHARE, JOINT_SHARE, ROUND_PASSES
+from oddarm.strategies.adaptive.constants import ABSOLUTE_SHARES, ROUND_PASSES
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
@@ -33,8 +33,16 @@ NO_OTHERS: tuple[float, ...] = (0.0, inf, 0.0, 0.0)
 class AbsoluteRun(AdaptiveRun):
     """A run by the absolute rule. Its answer is the one stage, once it is certain."""
 
-    pair_share: ClassVar[float] = ABSOLUTE_PAIR_SHARE
-    joint_share: ClassVar[float] = JOINT_SHARE
+    joint_shares: ClassVar[tuple[float, float]] = ABSOLUTE_SHARES
+
+    @property
+    def _weighs_truths(self) -> bool:
+        """Whether the question is one for evidence against a whole truth: it always is."""
+        return True
+
+    def _outlook_at(self, counts: Wholes) -> None:
+        """Return None: `plan_answer` plans for evidence against a whole truth."""
+        del counts
 
     def decide(self) -> None:
         """Stop if an answer is certain."""

@@ -32,6 +32,8 @@ from oddarm.strategies.adaptive.constants import (
     FIRST_PULLS,
     FIRST_SHARES,
     FORECAST_MARGIN,
+    JOINT_MOST_ARMS,
+    JOINT_SHARES,
     LARGE_CAUTION_STEP,
     LEAST_SHARE,
     MANY_ARMS,
@@ -45,6 +47,7 @@ from oddarm.strategies.adaptive.constants import (
 )
 from oddarm.strategies.adaptive.evidence import odds_for
 from oddarm.strategies.adaptive.guess import Guess, best_group, pulls_for, room_to_move
+from oddarm.strategies.adaptive.joint import Outlook, judge_jointly, look_at, pulls_towards
 from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
 from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext
@@ -68,15 +71,14 @@ class AdaptiveRun(Run):
         patience: For how many rounds to plan for the best block alone.
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
-        pair_share: Which share of δ that is.
-        joint_share: Which share of δ goes to evidence against a whole truth.
+        joint_delta: That of the evidence against a whole truth; 0 if there is none.
+        jointly: Whether the run began with such evidence.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
     """
 
     compiled: ClassVar[str | None] = "oddarm.strategies.adaptive.compiled"
-    pair_share: ClassVar[float] = PAIR_SHARE
-    joint_share: ClassVar[float] = 0.0
+    joint_shares: ClassVar[tuple[float, float]] = JOINT_SHARES
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -90,12 +92,10 @@ class AdaptiveRun(Run):
             "sure_factor": float(sure.ratio),
             "sure_gap": float(sure.floor),
         }
-        paired = isinstance(rewards, Bernoulli) and rewards.pools is None
-        self.pair_delta = self.pair_share * problem.delta if paired else 0.0
-        self._alpha = (problem.delta - self.pair_delta - self.joint_delta) / n
-        self._bound: Bound = (
-            CentredBeta(self._alpha) if paired else interval_bound(rewards, n, problem.delta)
-        )
+        self._bound: Bound
+        self.jointly = self._paired and self._weighs_truths
+        self.share_delta(*self.joint_shares if self.jointly else (0.0, PAIR_SHARE))
+        self._outlook: tuple[int, Outlook | None] = -1, None  # and the pulls at which it was so
         self.margin = 0.0
         if rewards.pools is not None:
             self.margin = 8 * (n + 8) * 2.0**-53 * max(abs(rewards.low), abs(rewards.high))
@@ -114,14 +114,31 @@ class AdaptiveRun(Run):
         self._odds = -1, 1.0  # the pulls at which evidence was weighed, and the odds
 
     @property
+    def _paired(self) -> bool:
+        """Whether evidence of several arms at once counts: for endless 0/1 rewards."""
+        rewards = self.context.rewards
+        return isinstance(rewards, Bernoulli) and rewards.pools is None
+
+    @property
+    def _weighs_truths(self) -> bool:
+        """Whether the question is one for evidence against a whole truth."""
+        return self.context.until == "found" and self.context.n <= JOINT_MOST_ARMS
+
+    def share_delta(self, joint_share: float, pair_share: float) -> None:
+        """Share δ among the evidence against a whole truth, that of pairs, and intervals."""
+        delta, n = self.context.problem.delta, self.context.n
+        self.joint_delta = joint_share * delta
+        self.pair_delta = pair_share * delta if self._paired else 0.0
+        self._alpha = (delta - self.joint_delta - self.pair_delta) / n
+        if self._paired:
+            self._bound = CentredBeta(self._alpha)
+        else:
+            self._bound = interval_bound(self.context.rewards, n, delta)
+
+    @property
     def bound(self) -> Bound:
         """The intervals that decide, as of now; `interval_ends` are those of all times."""
         return self._bound
-
-    @property
-    def joint_delta(self) -> float:
-        """The error probability of evidence against a whole truth; 0 if there is none."""
-        return self.pair_delta * self.joint_share / self.pair_share
 
     @property
     def members(self) -> Flags:
@@ -188,14 +205,14 @@ class AdaptiveRun(Run):
         The evidence of pairs, and that against a whole truth, is for arms that were chosen before
         any reward.
         """
-        self.pair_delta = 0.0
+        self.pair_delta = self.joint_delta = 0.0
         self.dirty[:] = self.tally.counts > 0
         self.asked[:] = self.tally.counts
         self._settle()
 
     def look(self, bound: Bound) -> None:
         """Decide by all rewards told with other intervals, without the evidence of pairs."""
-        self._bound, self.pair_delta = bound, 0.0
+        self._bound, self.pair_delta, self.joint_delta = bound, 0.0, 0.0
         self.dirty[:] = self.tally.counts > 0
         self._settle()
 
@@ -258,9 +275,12 @@ class AdaptiveRun(Run):
         return odds if self.verdict in UNDECIDED else max(odds, 1 / self.context.delta_of_all)
 
     def _is_certain(self, guess: Flags, arms: Arms, rules: Rules) -> bool:
-        """Whether the guess, which may be nobody, is certain by these intervals."""
+        """Whether the guess, which may be nobody, is certain by these intervals, or jointly."""
         if self.context.until != "ranked" and guess.any():
-            return judge(arms, rules, guess).verdict == 1
+            if judge(arms, rules, guess).verdict == 1:
+                return True
+            joint_delta = rules.joint_delta
+            return joint_delta > 0 and bool(judge_jointly(arms, rules, guess, joint_delta, 32))
         stages: list[Stage] = []
         _, over = advance(arms, rules, self.context.until, stages, False, self.tally.pulls)
         if not guess.any():  # arms that every group contains, not yet judged, may be a group
@@ -361,8 +381,41 @@ class AdaptiveRun(Run):
             self.complete,
             self.tally.pulls,
         )
-        if over:
+        if over or self._found_jointly():
             self._end()
+
+    def _found_jointly(self) -> bool:
+        """Add a stage with the best guess if evidence against a whole truth confirms it."""
+        outlook = self._outlook_at(self.tally.counts)
+        if outlook is None or not outlook.near:
+            return False
+        arms, rules, member = self._arms(), self._rules(), outlook.member
+        judgement = judge_jointly(arms, rules, member, self.joint_delta)
+        if judgement is None:
+            return False
+        new = np.flatnonzero(member & ~self.members)
+        if len(new):
+            self.stages.append(Stage.after(self.stages, new, self.tally.pulls, len(member)))
+        self.stages[-1].judgement = judgement
+        for stage in self.stages:
+            if not stage.judgement.verdict:
+                stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
+        return True
+
+    def _outlook_at(self, counts: Wholes) -> Outlook | None:
+        """Return what stands between the best guess and its confirmation after so many pulls."""
+        if not self.joint_delta:
+            return None
+        told = bool((counts == self.tally.counts).all())
+        if told and self._outlook[0] == self.tally.pulls:
+            return self._outlook[1]
+        arms = self._arms()
+        if not told:
+            arms = replace(arms, totals=self.tally.means * counts, counts=counts.copy())
+        outlook = look_at(arms, self._rules(), self._guess().members, self.joint_delta)
+        if told:
+            self._outlook = self.tally.pulls, outlook
+        return outlook
 
     def _end(self) -> None:
         """End the run with what is declared and judged."""
@@ -426,6 +479,12 @@ class AdaptiveRun(Run):
 
     def _planned_quota(self, asked: Wholes, at_once: int | None) -> Floats:
         """Return the pulls of a round by a plan, whatever arms have left."""
+        outlook = self._outlook_at(asked)
+        if outlook is not None and not (outlook.margins >= 0).all():
+            quota = pulls_towards(outlook, asked.astype(np.float64), self.context.costs)
+            if at_once is not None:
+                quota = np.ceil(quota * (at_once / quota.sum()))
+            return quota
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
@@ -559,7 +618,11 @@ class AdaptiveRun(Run):
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
-            certificates.append(stage.certificate(judgement, order, self.by_mean, self.min_segment))
+            certificate = stage.certificate(judgement, order, self.by_mean, self.min_segment)
+            epsilon = self.context.problem.at_slack().epsilon
+            if self.jointly and certificate.status == "confirmed" and epsilon is not None:
+                certificate = replace(certificate, confirmed_at=epsilon)
+            certificates.append(certificate)
         return certificates
 
     def fields(self) -> dict[str, Kind]:

@@ -13,12 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oddarm.state import Flags, Kind, Real, Reals, Whole, Wholes, Word, decode_fields, require
+from oddarm.state import (
+    Flags,
+    Kind,
+    Real,
+    Reals,
+    Whole,
+    Wholes,
+    Word,
+    decode_fields,
+    mapping,
+    require,
+)
 from oddarm.strategies.adaptive.certify import Judgement, Stage
 from oddarm.strategies.adaptive.constants import (
     FIRST_CAUTION,
     LARGE_CAUTION_STEP,
     MAX_CAUTION,
+    PAIR_SHARE,
     PATIENCE,
     SHARES,
 )
@@ -38,7 +50,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
     n, rewards, max_members = run.context.n, run.context.rewards, run.max_members
     share = Whole(0, len(SHARES) - 1)
     ends, wholes = Reals(n, rewards.low, rewards.high), Wholes(n)
-    return {
+    kinds: dict[str, Kind] = {
         "verdict": Word("running", "ranked", "confirmed", "none", "scattered"),
         "low": ends,
         "high": ends,
@@ -56,6 +68,9 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "caution": Real(FIRST_CAUTION, MAX_CAUTION * LARGE_CAUTION_STEP),
         "pairs": Real(0.0, run.pair_delta),
     }
+    if run.jointly:
+        kinds["joint"] = Real(0.0, run.joint_delta)
+    return kinds
 
 
 def encoded(run: AdaptiveRun) -> SimpleNamespace:
@@ -64,6 +79,7 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
     saved = SimpleNamespace(**{name: getattr(run, name) for name in AS_THEY_ARE})
     saved.quota, saved.goal, saved.pairs = run.round.quota, run.round.goal, run.pair_delta
     saved.share, saved.base = run.shares
+    saved.joint = run.joint_delta
     saved.stages, saved.when = np.zeros(n, dtype=np.int64), run.scores()
     saved.verdicts, saved.judged = np.zeros(rows, dtype=np.int64), np.zeros((rows, 4))
     saved.verdicts[0] = run.complete
@@ -75,6 +91,9 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
 
 def restore(run: AdaptiveRun, values: Any) -> None:
     """Give a run the state that was saved; StateError if it is damaged."""
+    if run.jointly and "joint" not in mapping(values, "run"):  # before there was such evidence
+        run.jointly = False
+        run.share_delta(0.0, PAIR_SHARE)
     saved = SimpleNamespace()
     decode_fields(saved, fields(run), values, "run")
     for holds, rule in _rules(run, saved):
@@ -82,6 +101,8 @@ def restore(run: AdaptiveRun, values: Any) -> None:
     for name in AS_THEY_ARE:
         setattr(run, name, getattr(saved, name))
     run.pair_delta, run.shares = saved.pairs, (saved.share, saved.base)
+    if run.jointly:
+        run.joint_delta = saved.joint
     run.round.fill(saved.quota)
     run.round.goal[:] = saved.goal
     run.round.note_all(run.tally.counts)
