@@ -202,13 +202,13 @@ def _plan_for(
         rule = rules.floor, rules.max_members, rules.joint_delta
         counts, passes = jointly
         prices, caution = arms.pulls / counts, rules.caution
-        if not plan_bulk(arms.means, counts, members, rule, prices, factors, caution, passes):
-            return RoundPlan(factors, np.inf)
-        return RoundPlan(factors, float(arms.pulls @ (factors - 1.0)))
-    for first, last in pairwise(cuts.tolist()):
-        if last - first > rules.max_members:
-            plan_links(arms, arms.by_mean[first:last], factors, rules.floor)
-    cost = float(arms.pulls @ (factors - 1.0))
+        foreseen = plan_bulk(arms.means, counts, members, rule, prices, factors, caution, passes)
+    else:
+        foreseen = True
+        for first, last in pairwise(cuts.tolist()):
+            if last - first > rules.max_members:
+                plan_links(arms, arms.by_mean[first:last], factors, rules.floor)
+    cost = float(arms.pulls @ (factors - 1.0)) if foreseen else np.inf
     other, less = plan_target(
         _without(arms, members), any_piece(rules, members), target, ones, cost
     )
