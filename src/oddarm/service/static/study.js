@@ -160,8 +160,9 @@ export class StudyPage {
       if (whole === null) return fact(name, without);
       const share = (100 * view.pulls) / whole;
       const percent = share < 1 && share > 0 ? "less than 1 %" : `${count(share)} %`;
+      const part = share >= 200 ? `${number(share / 100, 2)} times that` : `${percent} of that`;
       const made = view.status === "done" ? "it took" : "so far";
-      const shown = fact(name, words(whole), `${made} ${percent} of that${note ? `; ${note}` : ""}`);
+      const shown = fact(name, words(whole), `${made} ${part}${note ? `; ${note}` : ""}`);
       const bar = element("progress", { max: whole, value: view.pulls, ariaLabel: `Pulls, of ${name}` });
       shown.lastChild.append(bar);
       return shown;
