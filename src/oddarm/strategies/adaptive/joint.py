@@ -30,7 +30,7 @@ from oddarm.strategies.adaptive.constants import (
     LEAST_SHARE,
 )
 
-__all__ = ["Outlook", "judge_jointly", "look_at", "pulls_towards"]
+__all__ = ["Outlook", "further_pulls", "judge_jointly", "look_at", "pulls_towards"]
 
 
 @dataclass(frozen=True)
@@ -132,3 +132,16 @@ def pulls_towards(outlook: Outlook, counts: Floats, costs: Floats | None) -> Flo
     behind: Floats = np.ceil(LEAST_SHARE * counts.mean()) - counts
     pulls: Floats = np.maximum(wanted, behind)
     return pulls
+
+
+def further_pulls(outlook: Outlook, counts: Floats, costs: Floats | None) -> float:
+    """Return after how many further pulls the weakest evidence would be enough, at this rate.
+
+    The rate is that of the next round against each of the weakest truths.
+    """
+    pulls = pulls_towards(outlook, counts, costs)
+    rates = outlook.slopes @ pulls / pulls.sum()
+    lacks = np.maximum(-outlook.margins, 0.0)
+    with np.errstate(divide="ignore"):
+        needed = np.divide(lacks, rates, out=np.zeros_like(lacks), where=lacks > 0)
+    return float(needed.max(initial=0.0))

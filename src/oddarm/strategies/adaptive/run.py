@@ -47,7 +47,13 @@ from oddarm.strategies.adaptive.constants import (
 )
 from oddarm.strategies.adaptive.evidence import odds_for
 from oddarm.strategies.adaptive.guess import Guess, best_group, pulls_for, room_to_move
-from oddarm.strategies.adaptive.joint import Outlook, judge_jointly, look_at, pulls_towards
+from oddarm.strategies.adaptive.joint import (
+    Outlook,
+    further_pulls,
+    judge_jointly,
+    look_at,
+    pulls_towards,
+)
 from oddarm.strategies.adaptive.plan import RoundPlan, RoundPlanner, plan_judgement
 from oddarm.strategies.adaptive.round import Round
 from oddarm.strategies.base import UNDECIDED, Certificate, Run, RunContext
@@ -291,10 +297,14 @@ class AdaptiveRun(Run):
         """Return how many further pulls would likely decide: what a plan takes, and a margin."""
         if not self.ready or self.verdict not in UNDECIDED:
             return None
-        counts = self.tally.counts.astype(np.float64)
-        with np.errstate(over="ignore"):
-            pulls = float(counts @ (self._up_to_date()._whole_plan(counts) - 1.0))
-        if not 0 < pulls < MOST_FORECAST:
+        counts, run = self.tally.counts.astype(np.float64), self._up_to_date()
+        outlook = run._outlook_at(self.tally.counts)
+        if outlook is not None:
+            pulls = further_pulls(outlook, counts, self.context.costs)
+        else:
+            with np.errstate(over="ignore"):
+                pulls = float(counts @ (run._whole_plan(counts) - 1.0))
+        if not 0 <= pulls < MOST_FORECAST:
             return None
         return math.ceil(pulls + FORECAST_MARGIN * self.tally.pulls)
 
