@@ -445,7 +445,7 @@ class AdaptiveRun(Run):
                 widths = np.where(asked < limits, widths, -1.0)
             if widths.max() > 0 or self.tally.pools is None:
                 quota = wanted = np.where(widths >= WIDE_SHARE * widths.max(), step, 0.0)
-        if self.context.problem.slack:  # so that no arm stays unknown, and every search ends
+        if self._floored:  # so that no arm stays unknown, and every search ends
             behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
             quota = np.maximum(quota, np.minimum(behind, step))
         if at_once is not None and wanted.any():
@@ -454,6 +454,15 @@ class AdaptiveRun(Run):
             share = at_once / wanted.sum()
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
+
+    @property
+    def _floored(self) -> bool:
+        """Whether every arm has LEAST_SHARE of the mean pulls of an arm."""
+        if self.context.problem.slack:
+            return True
+        if self.pair_delta:
+            return False
+        return open_stage(self.context.until, self.stages, self.complete) is not None
 
     def _guess_quota(self, asked: Wholes, at_once: int | None) -> Wholes:
         """Return the pulls of a round that makes the best guess better."""
