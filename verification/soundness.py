@@ -13,6 +13,7 @@ import numpy as np
 from tests.reference.pieces import capital_against, pieces
 
 from oddarm.kernels.pieces import nobody_else_apart
+from verification.group_truths import compared_with_bets
 from verification.report import Check
 
 TRUTHS = 120
@@ -71,8 +72,20 @@ def _truths(
             yield values
 
 
-def checks(cases: int = 1200) -> Iterator[Check]:
-    """Yield how many truths were missed by what was called certain."""
+def checks(cases: int = 1200, groups: int = 1400) -> Iterator[Check]:
+    """Yield how many truths were missed by what was called certain.
+
+    Args:
+        cases: Claims that nobody else is apart.
+        groups: Claims that arms are a group, each at the largest odds at which it is certain.
+    """
     certain, compared, missed = contradictions(range(cases))
     note = f"{certain:,} of {cases:,} cases were certain"
     yield Check("nobody else is apart, truth by truth", missed, compared, 0.0, note)
+    compared, least = 0, math.inf
+    weak = 0
+    for seed in range(groups):
+        some, excess = compared_with_bets(seed, 400)
+        compared, least, weak = compared + some, min(least, excess), weak + (excess < -1e-6)
+    note = f"the least evidence is e^{least:.2f} times what was certain"
+    yield Check("a group, truth by truth", weak, compared, 0.0, note)
