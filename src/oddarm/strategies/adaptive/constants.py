@@ -40,6 +40,9 @@ many pulls, 4 a quarter more."""
 JOINT_LEAST_GAP = 0.35
 """Such a round counts on this share of the estimated gaps to be certain in the end. No experiment
 is recorded."""
+JOINT_LEAST_STRETCH = 1 / 400
+"""Empty stretches shorter than this are not looked at, and nothing is certain where they matter:
+the time that they take grows with the inverse of their length."""
 JOINT_TRY = 0.0
 """All truths are looked at once the weakest ones of a coarse search lack so much evidence."""
 FIRST_CAUTION = 0.8

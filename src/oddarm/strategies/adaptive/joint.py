@@ -24,6 +24,7 @@ from oddarm.strategies.adaptive.certify import (
 from oddarm.strategies.adaptive.constants import (
     JOINT_FOCUS,
     JOINT_LEAST_GAP,
+    JOINT_LEAST_STRETCH,
     JOINT_ROUND,
     JOINT_TEMPER,
     JOINT_TRY,
@@ -77,14 +78,19 @@ def seems_a_group(arms: Arms, rules: Rules, member: Flags) -> bool:
 
 
 def look_at(arms: Arms, rules: Rules, member: Flags, joint_delta: float) -> Outlook | None:
-    """Return what stands between the evidence and a group; None if it does not seem to be one."""
+    """Return what stands between the evidence and a group; None if it does not seem to be one.
+
+    None, too, if stretches would have to be looked at that are too short.
+    """
     if not seems_a_group(arms, rules, member):
         return None
     borders = np.flatnonzero(_borders(arms, member))
     estimated, certain = estimated_gaps(arms.means, arms.by_mean), find_gaps(arms)
     narrowest = max(JOINT_LEAST_GAP * estimated[borders].min(), certain[borders].min())
-    odds = -math.log(joint_delta)
-    truths = weakest_truths(arms, rules, member, odds, narrowest / rules.sure_factor)
+    shortest = float(narrowest / rules.sure_factor)
+    if shortest < JOINT_LEAST_STRETCH:
+        return None
+    truths = weakest_truths(arms, rules, member, -math.log(joint_delta), shortest)
     return Outlook(member, truths[:, 0].copy(), slopes_of(arms, member, truths))
 
 
@@ -103,7 +109,7 @@ def judge_jointly(
     estimated, certain = estimated_gaps(arms.means, arms.by_mean), find_gaps(arms)
     sharpen(arms, rules, estimated, certain, borders)
     apart = float(certain[borders].min())
-    if not apart > max(rules.sure_gap, 0.0):
+    if not apart > rules.sure_gap or apart / rules.sure_factor < JOINT_LEAST_STRETCH:
         return None
     if not is_group(arms, rules, member, -math.log(joint_delta), apart, finest):
         return None
