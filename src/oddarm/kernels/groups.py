@@ -16,9 +16,8 @@ from oddarm.kernels.native import function
 __all__ = ["judge_group", "plan_group"]
 
 _judge_group = function("judge_group", "record record wholes flags real real results", "whole")
-_plan_group = function("plan_group", "record record wholes flags floats floats floats", "real")
+_plan_group = function("plan_group", "record record wholes flags floats floats", "real")
 _Four = c_double * 4
-_LINKS = 11  # of an arm, in chains: one for each of WIDTHS in groups.c, and one more
 
 
 def judge_group(
@@ -58,6 +57,5 @@ def plan_group(
         estimate is right; infinite if it cannot be told.
     """
     factors = np.empty(len(order))
-    chains = np.empty(_LINKS * 8 * len(order))  # links of chains, and which of them are open
-    cost = _plan_group(arms.having("pulls"), byref(rules), order, member, shifts, factors, chains)
+    cost = _plan_group(arms.having("pulls"), byref(rules), order, member, shifts, factors)
     return factors, cost

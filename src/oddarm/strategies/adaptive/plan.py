@@ -47,16 +47,7 @@ def plan_judgement(arms: Arms, rules: Rules, member: Flags) -> RoundPlan:
     if rules.pair_delta:  # pairs can tell the order of arms whose intervals overlap
         shifts += 2.0 * segments_of(member, arms.by_mean)
     order = np.lexsort((np.arange(len(member)), arms.low + shifts))
-    factors, cost = plan_group(arms, rules, order, member, shifts)
-    return RoundPlan(_growth(arms, factors), cost)
-
-
-def _growth(arms: Arms, factors: Floats) -> Floats:
-    """Return by what factors pulls must grow, given those of the squared precision in a pool."""
-    if arms.left is None:
-        return factors
-    assert arms.pulls is not None
-    return 1.0 + arms.left * (factors - 1.0) / (arms.left + arms.pulls * factors)
+    return RoundPlan(*plan_group(arms, rules, order, member, shifts))
 
 
 class RoundPlanner:

@@ -454,13 +454,13 @@ class AdaptiveRun(Run):
         counts = self.tally.counts
         np.maximum(self.asked, counts, out=self.asked)  # rewards told after a budget
         for asked in (self.asked,) if another else (self.asked, counts):
-            self.round.fill(self._quota(asked, at_once, another))
+            self.round.fill(self._quota(asked, at_once))
             if self.round.quota.any():
                 self.asked[:] = asked
                 self.round.begin(asked, counts)
                 return
 
-    def _quota(self, asked: Wholes, at_once: int | None, another: bool) -> NDArray[Any]:
+    def _quota(self, asked: Wholes, at_once: int | None) -> NDArray[Any]:
         """Return the pulls of the next round, given how often each arm has been asked for."""
         limits = self.tally.limits
         left = None if limits is None else np.maximum(limits - asked, 0)
@@ -472,12 +472,8 @@ class AdaptiveRun(Run):
             quota = np.minimum(quota, left)
         if quota.any() or not self.ready:
             return quota
-        if self.context.until == "budget":
-            quota = self._guess_quota(asked, at_once)
-        else:
-            quota = self._planned_quota(asked, at_once, another)
-            if another and self._by_intervals and not quota.any():
-                return quota
+        plan = self._guess_quota if self.context.until == "budget" else self._planned_quota
+        quota = plan(asked, at_once)
         if left is not None:
             quota = np.minimum(quota, left)
             if not quota.any():  # the planned arms are used up
@@ -489,9 +485,9 @@ class AdaptiveRun(Run):
         """Return the arms that a plan asks for although no arm has rows left."""
         if not self.ready:
             return []
-        return np.flatnonzero(self._planned_quota(self.tally.counts, None, False)).tolist()
+        return np.flatnonzero(self._planned_quota(self.tally.counts, None)).tolist()
 
-    def _planned_quota(self, asked: Wholes, at_once: int | None, another: bool) -> Floats:
+    def _planned_quota(self, asked: Wholes, at_once: int | None) -> Floats:
         """Return the pulls of a round by a plan, whatever arms have left."""
         outlook = self._outlook_at(asked)
         if outlook is not None and not (outlook.margins >= 0).all():
@@ -511,8 +507,6 @@ class AdaptiveRun(Run):
         wanted = np.ceil(np.minimum(counts * (plan.factors - 1.0), 1e15))
         step = np.maximum(np.ceil(MAX_GROWTH * counts), 1.0)
         quota = np.minimum(wanted, step)
-        if plan.cost == 0 and another and self._by_intervals:
-            return quota  # the pulls of this ask may decide
         if not quota.any():  # no plan: the widest intervals
             widths = self.high - self.low
             limits = self.tally.limits
@@ -520,8 +514,7 @@ class AdaptiveRun(Run):
                 widths = np.where(asked < limits, widths, -1.0)
             if widths.max() > 0 or self.tally.pools is None:
                 quota = wanted = np.where(widths >= WIDE_SHARE * widths.max(), step, 0.0)
-        if self.context.problem.slack or self._by_intervals:
-            # So that no arm stays unknown, and every search with a slack ends.
+        if self.context.problem.slack:  # so that no arm stays unknown, and every search ends
             behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
             quota = np.maximum(quota, np.minimum(behind, step))
         if at_once is not None and wanted.any():
@@ -530,13 +523,6 @@ class AdaptiveRun(Run):
             share = at_once / wanted.sum()
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
-
-    @property
-    def _by_intervals(self) -> bool:
-        """Whether declared arms are to be judged now, by the intervals of single arms."""
-        if self.pair_delta:
-            return False
-        return open_stage(self.context.until, self.stages, self.complete) is not None
 
     def _guess_quota(self, asked: Wholes, at_once: int | None) -> Wholes:
         """Return the pulls of a round that makes the best guess better."""
@@ -567,18 +553,9 @@ class AdaptiveRun(Run):
     def _foreseen(self, counts: Floats) -> Arms:
         """Return the arms as they are expected to be after so many pulls of each."""
         low, high, told = self.low, self.high, self.tally.counts
-        costs, pools = self.context.costs, self.tally.pools
-        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
-        left = None
-        if pools is not None and self._by_intervals:
-            left = np.maximum(pools - counts, 0.0) * (paid / counts)
         if (counts > told).any():
             # Rewards in flight will narrow the intervals like those that came.
-            shares = told / counts
-            if left is not None:  # all the more as a pool ends
-                assert pools is not None
-                shares *= np.maximum(pools - counts, 0.0) / np.maximum(pools - told, 1.0)
-            scale = np.sqrt(shares)
+            scale = np.sqrt(told / counts)
             low = self.means - (self.means - low) * scale
             high = self.means + (high - self.means) * scale
         evidence = None
@@ -587,8 +564,11 @@ class AdaptiveRun(Run):
             rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
             evidence = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), self.by_mean
-        given = low, high, self.means, *orders, self.members
-        return Arms(*given, pulls=paid, single_evidence=evidence, left=left)
+        costs = self.context.costs
+        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
+        return Arms(
+            low, high, self.means, *orders, self.members, pulls=paid, single_evidence=evidence
+        )
 
     def guess(self, order: Indices) -> list[int]:
         """Return the arms declared, or with them the best guess while the run goes on."""
