@@ -244,10 +244,10 @@ def test_the_gap_is_the_certificates(page, url):
     client = Client(url)
     client.create("pairs", ["ams", "fra", "lhr", "gru"], max_outliers=1, until="found")
     page.open(f"{url}/#/study/pairs")
-    for k in range(14):
+    for k in range(15):
         for arm in ("ams", "fra", "lhr", "gru"):
             client.tell_arm("pairs", arm, [int((k == 9) != (arm == "gru"))], key=f"{arm} {k}")
-    page.wait_for("#summary", "after 56 pulls")
+    page.wait_for("#summary", "after 60 pulls")
     with urllib.request.urlopen(f"{url}/studies/pairs/view", timeout=PATIENCE) as answer:
         view = json.load(answer)
     least, most = min(view["low"]), max(view["high"])
@@ -270,14 +270,14 @@ def test_what_is_in_hand_stays(page, url):
                 pulls = client.info("held")["pulls"]
                 client.tell_arm("held", arm, [int((k == 9) != (arm == "gru"))], key=str(pulls))
 
-    tell(14)
+    tell(15)
     page.open(f"{url}/#/study/held")
     page.wait_for("#declared", "gru")
     button = page.find("#declared button")
     select = "getSelection().selectAllChildren(document.querySelector('#facts dt'))"
     page.driver.execute_script(f"arguments[0].focus(); {select}", button)
     tell(4)
-    page.wait(lambda: page.pulls() == 72, "more pulls")
+    page.wait(lambda: page.pulls() == 76, "more pulls")
     assert page.driver.switch_to.active_element == button
     assert page.driver.execute_script("return String(getSelection())") == "Pulls"
     button.send_keys(Keys.ENTER)
@@ -310,7 +310,7 @@ def test_none_stands_apart(page, url):
     """A study that ends with none says so in the list and above the chart, and marks no arm."""
     client = Client(url)
     client.create("even", ["a", "b", "c"], max_outliers=1, delta=0.1, slack=0)
-    for k in range(36):
+    for k in range(48):
         for arm, reward in (("a", 0), ("b", k % 2), ("c", 1)):
             client.tell_arm("even", arm, [reward], key=f"{arm} {k}")
     page.open(url)

@@ -387,7 +387,7 @@ def test_a_short_form_of_the_verification():
         found = list(adaptive.measure(pool, runs=4, seeds=2, sizes=(20,)))
     assert [str(one) for one in found if not one.holds] == []
     assert sum("aim" in str(one) for one in found) == 19
-    assert sum(isinstance(one, Check) for one in found) == 32
+    assert sum(isinstance(one, Check) for one in found) == 96
 
 
 MOST_ROWS = 2_000_000
