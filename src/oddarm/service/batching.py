@@ -12,12 +12,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
-from oddarm.service.limit import Limit, LimitWorker, StudyLimit
 from oddarm.service.view import view_json
 from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.catalog import create_in, list_in
@@ -41,7 +39,6 @@ class StudyPool:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._limits = LimitWorker()
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
         self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
         self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
@@ -121,16 +118,13 @@ class StudyPool:
             raise UnknownStudyError(
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
-        committer = self._committers.setdefault(
-            name, GroupCommitter(study, self.thread, StudyLimit(self._limits))
-        )
+        committer = self._committers.setdefault(name, GroupCommitter(study, self.thread))
         if len(self._committers) > MOST_OPEN:
             self._committers.popitem(last=False)
         return committer
 
     def close(self) -> None:
-        """Finish what was begun, except for the limit of a study, and close the database."""
-        self._limits.close()
+        """Finish what was begun and close the database."""
         self._threads.shutdown()
         self._database.close()
 
@@ -148,14 +142,13 @@ async def _in_time(work: Awaitable[T]) -> T:
 class GroupCommitter:
     """Runs the actions on one study: those that have gathered share a transaction."""
 
-    def __init__(self, study: Study, thread: Callable[..., Any], limit: StudyLimit) -> None:
+    def __init__(self, study: Study, thread: Callable[..., Any]) -> None:
         self.study = study
-        self._limit = limit
         self._thread = thread
         self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
         self._viewing = asyncio.Lock()
-        self._viewed: _View | None = None
+        self._viewed: tuple[StudyInfo, bytes] | None = None
         self._viewed_at = -math.inf
         self._expected = 0  # requests to wait for before the next transaction
         self._gathered = asyncio.Event()
@@ -174,16 +167,16 @@ class GroupCommitter:
     async def view(self) -> bytes:
         """Return the study as a page draws it; all who wait while it is made get the same one.
 
-        It is made anew only if the study has changed, or what is known of its limit.
+        It is made anew only if the study has changed.
         """
         asked = time.monotonic()
         async with self._viewing:
             if self._viewed_at < asked:
                 now = time.monotonic()
-                self._viewed = await self._thread(_look, self.study, self._limit, self._viewed)
+                self._viewed = await self._thread(_look, self.study, self._viewed)
                 self._viewed_at = now
             assert self._viewed is not None
-            return self._viewed.text
+            return self._viewed[1]
 
     async def _drain(self) -> None:
         while self._waiting:
@@ -229,19 +222,9 @@ class GroupCommitter:
         return outcomes
 
 
-@dataclass(frozen=True)
-class _View:
-    """A view, and what it was made from."""
-
-    info: StudyInfo
-    limit: Limit
-    text: bytes
-
-
-def _look(study: Study, study_limit: StudyLimit, known: _View | None) -> _View:
-    """Return the view of a study, the known one if nothing in it has changed."""
+def _look(study: Study, known: tuple[StudyInfo, bytes] | None) -> tuple[StudyInfo, bytes]:
+    """Return a study's row and view, the known ones if it has not changed."""
     info = study.info()
-    if known is not None and known.info == info and known.limit == study_limit.look():
+    if known is not None and known[0] == info:
         return known
-    text, limit = view_json(info, study.search(), study_limit)
-    return _View(info, limit, text.encode())
+    return info, view_json(info, study.search()).encode()
