@@ -282,7 +282,7 @@ def test_what_is_in_hand_stays(page, url):
     page.wait_for("#reading", "gru: mean 0.9")
     assert page.find("#reading").get_attribute("aria-live") == "polite"
     tell(1)
-    page.wait(lambda: page.pulls() == 76, "more pulls")
+    page.wait(lambda: page.pulls() == 80, "more pulls")
     assert page.find("#reading").get_attribute("aria-live") == "off"
     assert page.errors() == []
 
