@@ -7,6 +7,7 @@ import pytest
 from oddarm import Search
 from oddarm.definitions.interval_gaps import certified_cuts
 from oddarm.rewards import Bernoulli
+from oddarm.service.limit import LimitWorker, StudyLimit
 from oddarm.service.view import view_json
 from oddarm.store import StudyInfo
 
@@ -27,7 +28,9 @@ def view(search):
     info = StudyInfo("demo", "running", "running", "adaptive", search.n, 1, 0, 1, 0.0, 0.0)
     result = search.result()
     cuts = {cut.below: cut.gap for cut in certified_cuts(result.low, result.high)}
-    return json.loads(view_json(info, search)), cuts
+    worker = LimitWorker()
+    worker.close()  # of which no limit is asked here; test_limit does
+    return json.loads(view_json(info, search, StudyLimit(worker))[0]), cuts
 
 
 FOUR = {"ams": LOW, "fra": LOW, "lhr": LOW, "gru": HIGH}

@@ -100,6 +100,10 @@ VIEW = {
     "counts": [40, 40, 40, 40],
     "means": [0.1, 0.2, 0.15, 0.9],
     "gaps": [{"from": 0.48, "to": 0.62, "width": 0.14, "certain": True, "below": 3}],
+    "cost": {
+        "pulls": 160,
+        "limit": {"pulls": 212.4, "after": 120, "reason": None, "pending": False},
+    },
 }
 
 

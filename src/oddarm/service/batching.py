@@ -12,10 +12,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
+from oddarm.service.limit import Limit, LimitWorker, StudyLimit
 from oddarm.service.view import view_json
 from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.catalog import create_in, list_in
@@ -39,6 +41,7 @@ class StudyPool:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._limits = LimitWorker()
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
         self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
         self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
@@ -118,13 +121,16 @@ class StudyPool:
             raise UnknownStudyError(
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
-        committer = self._committers.setdefault(name, GroupCommitter(study, self.thread))
+        committer = self._committers.setdefault(
+            name, GroupCommitter(study, self.thread, StudyLimit(self._limits))
+        )
         if len(self._committers) > MOST_OPEN:
             self._committers.popitem(last=False)
         return committer
 
     def close(self) -> None:
-        """Finish what was begun and close the database."""
+        """Finish what was begun, except for the limit of a study, and close the database."""
+        self._limits.close()
         self._threads.shutdown()
         self._database.close()
 
@@ -142,13 +148,14 @@ async def _in_time(work: Awaitable[T]) -> T:
 class GroupCommitter:
     """Runs the actions on one study: those that have gathered share a transaction."""
 
-    def __init__(self, study: Study, thread: Callable[..., Any]) -> None:
+    def __init__(self, study: Study, thread: Callable[..., Any], limit: StudyLimit) -> None:
         self.study = study
+        self._limit = limit
         self._thread = thread
         self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
         self._viewing = asyncio.Lock()
-        self._viewed: tuple[StudyInfo, bytes] | None = None
+        self._viewed: _View | None = None
         self._viewed_at = -math.inf
         self._expected = 0  # requests to wait for before the next transaction
         self._gathered = asyncio.Event()
@@ -167,16 +174,16 @@ class GroupCommitter:
     async def view(self) -> bytes:
         """Return the study as a page draws it; all who wait while it is made get the same one.
 
-        It is made anew only if the study has changed.
+        It is made anew only if the study has changed, or what is known of its limit.
         """
         asked = time.monotonic()
         async with self._viewing:
             if self._viewed_at < asked:
                 now = time.monotonic()
-                self._viewed = await self._thread(_look, self.study, self._viewed)
+                self._viewed = await self._thread(_look, self.study, self._limit, self._viewed)
                 self._viewed_at = now
             assert self._viewed is not None
-            return self._viewed[1]
+            return self._viewed.text
 
     async def _drain(self) -> None:
         while self._waiting:
@@ -222,9 +229,19 @@ class GroupCommitter:
         return outcomes
 
 
-def _look(study: Study, known: tuple[StudyInfo, bytes] | None) -> tuple[StudyInfo, bytes]:
-    """Return a study's row and view, the known ones if it has not changed."""
+@dataclass(frozen=True)
+class _View:
+    """A view, and what it was made from."""
+
+    info: StudyInfo
+    limit: Limit
+    text: bytes
+
+
+def _look(study: Study, study_limit: StudyLimit, known: _View | None) -> _View:
+    """Return the view of a study, the known one if nothing in it has changed."""
     info = study.info()
-    if known is not None and known[0] == info:
+    if known is not None and known.info == info and known.limit == study_limit.look():
         return known
-    return info, view_json(info, study.search()).encode()
+    text, limit = view_json(info, study.search(), study_limit)
+    return _View(info, limit, text.encode())

@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 
 from oddarm._typing import Floats, Indices
-from oddarm.definitions.theory import most_pulls
-from oddarm.errors import OddarmError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.result import Result
 from oddarm.search import Search
+from oddarm.service.limit import Limit, StudyLimit, limit_question
 from oddarm.store import StudyInfo
 from oddarm.store.study import study_result
 
 __all__ = ["view_json"]
 
 
-def view_json(info: StudyInfo, search: Search) -> str:
-    """Return a study as compact JSON.
+def view_json(info: StudyInfo, search: Search, study_limit: StudyLimit) -> tuple[str, Limit]:
+    """Return a study as compact JSON, and what the JSON says of its limit.
 
-    Its fields, besides those of the study's row:
+    The fields, besides those of the study's row:
         summary: The answer in a sentence or two.
         evidence: The odds for the answer or the best guess; null if the strategy gives none.
         asked: The odds that the study is to reach: 1/δ.
@@ -47,8 +46,9 @@ def view_json(info: StudyInfo, search: Search) -> str:
             a group: members as indices, status, the least and the most that its gap and the largest
             gap among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
-            rewards of a full scan of finite arms, and the most that GOLD needs for arms with the
-            means so far; null where there is no such number.
+            rewards of a full scan of finite arms, null where there is no such number; and as
+            `limit` how many pulls any method needs on average if the means are those seen so far,
+            with the fields of `Limit`.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
     """
@@ -56,7 +56,8 @@ def view_json(info: StudyInfo, search: Search) -> str:
     index = {name: i for i, name in enumerate(result.names)}
     gaps = certain_gaps(result)
     community = communities(result, gaps)
-    return json.dumps(
+    limit = study_limit.look(limit_question(search, result))
+    text = json.dumps(
         {
             **asdict(info),
             "summary": result.summary,
@@ -95,7 +96,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
                 "price": result.cost if result.priced or search.max_cost is not None else None,
                 "max_cost": search.max_cost,
                 "full_scan": None if search.rewards.limits is None else sum(search.rewards.limits),
-                "gold": _gold(search, result),
+                "limit": asdict(limit),
             },
             "range": [_number(search.rewards.low), _number(search.rewards.high)],
             "provenance": result.provenance,
@@ -104,6 +105,7 @@ def view_json(info: StudyInfo, search: Search) -> str:
         default=str,
         separators=(",", ":"),
     )
+    return text, limit
 
 
 def _working_arms(result: Result) -> Indices:
@@ -134,28 +136,6 @@ def _gap_dict(gap: Gap, *, certain: bool = True) -> dict[str, Any]:
         "certain": certain,
         "below": gap.below,
     }
-
-
-def _gold(search: Search, result: Result) -> float | None:
-    working = _working_arms(result)
-    if not result.counts[working].all() or search.rewards.pools is not None:
-        return None
-    problem = search.run.context.problem  # of the arms that have not failed
-    if problem.epsilon is None:
-        return None  # GOLD has no absolute rule
-    try:
-        pulls = most_pulls(
-            result.means[working],
-            epsilon=problem.epsilon,
-            rho=problem.rho,
-            max_outliers=problem.max_outliers,
-            delta=problem.delta,
-            strict=problem.strict,
-            rewards=search.rewards,
-        )
-        return _number(pulls)
-    except OddarmError:
-        return None
 
 
 def _six_digits(values: Floats) -> list[float | None]:

@@ -5,6 +5,7 @@ import { Chart, STATUSES, describe, writerOf } from "./chart.js";
 import { byId, count, element, moment, number, odds, plural, renew, say, verdictWords } from "./words.js";
 
 const LEAST_WAIT = 200; // milliseconds between two requests for the view
+const LIMIT_WAIT = 2_000; // milliseconds between them while the service works out the limit
 const RATE_WINDOW = 15_000;
 const PAGE = 100; // rows of the table at a time
 const MOST_MEMBERS = 30;
@@ -102,7 +103,12 @@ export class StudyPage {
         // Wait longer than the request took, so that watching costs the service little.
         await pause(Math.max(LEAST_WAIT, 3 * (performance.now() - began)), signal);
       } else {
-        await new Promise((resolve) => (this.wake = resolve));
+        const pending = this.view.cost.limit.pending;
+        await new Promise((resolve) => {
+          this.wake = resolve;
+          if (pending) setTimeout(resolve, LIMIT_WAIT);
+        });
+        stale ||= pending && !document.hidden;
       }
     }
   }
@@ -150,12 +156,13 @@ export class StudyPage {
   showFacts() {
     const { view, rate } = this;
     const { cost } = view;
-    const against = (name, whole, without, note) => {
+    const against = (name, whole, without, note, words = count) => {
       if (whole === null) return fact(name, without);
       const share = (100 * view.pulls) / whole;
       const percent = share < 1 && share > 0 ? "less than 1 %" : `${count(share)} %`;
+      const part = share >= 200 ? `${number(share / 100, 2)} times that` : `${percent} of that`;
       const made = view.status === "done" ? "it took" : "so far";
-      const shown = fact(name, count(whole), `${made} ${percent} of that${note ? `; ${note}` : ""}`);
+      const shown = fact(name, words(whole), `${made} ${part}${note ? `; ${note}` : ""}`);
       const bar = element("progress", { max: whole, value: view.pulls, ariaLabel: `Pulls, of ${name}` });
       shown.lastChild.append(bar);
       return shown;
@@ -170,7 +177,7 @@ export class StudyPage {
       ...this.evidence(),
       ...(cost.price === null ? [] : [this.price()]),
       against("Budget", cost.budget, "none"),
-      against("GOLD would take, at most", cost.gold, "no bound yet", "by its theorem, for the means seen"),
+      this.limit(against),
       against("A full scan would take", cost.full_scan, "for ever", "every reward of every pool"),
     );
   }
@@ -182,6 +189,14 @@ export class StudyPage {
     const facts = [fact("Evidence", odds(evidence) ?? "none yet", wanted)];
     if (forecast !== null) facts.push(fact("Likely to decide", `${count(forecast)} more`, "pulls, by forecast"));
     return facts;
+  }
+
+  /** What no method could have done with less, on average. */
+  limit(against) {
+    const { pulls, after, reason } = this.view.cost.limit;
+    const note = `for the means seen after ${plural(after, "pull")}`;
+    const words = (least) => `at least ${plural(least, "pull")}`;
+    return against("Any method needs, on average", pulls, reason, note, words);
   }
 
   /** What the pulls have cost. */
