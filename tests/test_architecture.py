@@ -29,7 +29,7 @@ def test_every_decision_is_held_by_something_that_exists(title, text):
     for name in names:
         path, _, function = name.partition("::")
         source = (ROOT / path).read_text(encoding="utf-8")
-        assert not function or re.search(rf"^def {function}\(", source, re.MULTILINE), name
+        assert not function or re.search(rf"^(async )?def {function}\(", source, re.MULTILINE), name
     assert {contract["name"] for contract in CONTRACTS} >= set(quoted)
 
 

@@ -1,21 +1,38 @@
 """What the live page says of the limit, and that nobody waits for it."""
 
+import asyncio
+import functools
+import json
 import os
 import subprocess
 import sys
 import threading
 
 import pytest
+from fastapi.testclient import TestClient
 
 from oddarm import Search, theory
 from oddarm.batch.least import ROUNDS
 from oddarm.rewards import Bernoulli
+from oddarm.service import create_app
 from oddarm.service import limit as module
-from oddarm.service.limit import Limit, LimitQuestion, LimitWorker, StudyLimit, limit_question
+from oddarm.service.limit import Limit, LimitQuestion, StudyLimit, limit_question
 
 PATIENCE = 60
+PENDING = "The limit is being computed."
+FAILED = "The limit could not be computed; the service's log says why."
 ENDLESS = "import threading; threading.Event().wait()"
 RATES = {"ams": [0, 0, 0, 1], "fra": [0, 0, 0, 1], "lhr": [0, 0, 0, 1], "gru": [1, 1, 1, 0]}
+
+
+def in_loop(test):
+    """Run a test in an event loop."""
+
+    @functools.wraps(test)
+    def run(*arguments, **options):
+        asyncio.run(asyncio.wait_for(test(*arguments, **options), PATIENCE))
+
+    return run
 
 
 def told(times, rates=RATES, **options):
@@ -28,54 +45,8 @@ def told(times, rates=RATES, **options):
 
 
 def question(search):
-    """Return what the limit of a search is asked for."""
+    """Return what the limit of a search is computed from."""
     return limit_question(search, search.result())
-
-
-class Held(LimitWorker):
-    """A worker whose computations end when the test says so."""
-
-    def __init__(self):
-        super().__init__()
-        self.asked, self.answers, self.running = [], {}, threading.Semaphore(0)
-        self.go_on, self.idle = threading.Semaphore(0), threading.Event()
-
-    def submit(self, limit):
-        """Note that there is something to do."""
-        self.idle.clear()
-        return super().submit(limit)
-
-    def _work(self):
-        super()._work()
-        self.idle.set()
-
-    def _compute(self, question):
-        self.asked.append(question.pulls)
-        self.running.release()
-        assert self.go_on.acquire(timeout=PATIENCE)
-        answer = self.answers.get(question.pulls, 100.0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def step(self):
-        """Let the computation that runs end, and those after it begin."""
-        assert self.running.acquire(timeout=PATIENCE)
-        self.go_on.release()
-
-    def finish(self):
-        """Let a last computation end."""
-        self.step()
-        assert self.idle.wait(PATIENCE)
-
-
-@pytest.fixture
-def held():
-    """A worker that the test holds."""
-    worker = Held()
-    yield worker
-    worker.go_on.release(9)
-    worker.close()
 
 
 def asked(pulls, *, done=False, arms=4, until="found"):
@@ -83,29 +54,49 @@ def asked(pulls, *, done=False, arms=4, until="found"):
     return LimitQuestion((0.1,) * arms, told(1).problem, until, pulls, done)
 
 
-def wait_while_pending(study):
-    """Look at a study until its limit is worked out; return the limit."""
-    tick, limit = threading.Event(), study.look()
-    for _ in range(100 * PATIENCE):
-        if not limit.pending:
-            return limit
-        tick.wait(0.01)
-        limit = study.look()
-    raise AssertionError("the limit is still pending")
+def study_limit():
+    """Return the limit of a study that has nobody to wait for."""
+    return StudyLimit(asyncio.Semaphore(1))
 
 
-def test_the_number_is_the_limit_of_the_means_seen():
-    """A process of its own finds what `least_pulls` finds in this one."""
-    search = told(12)
-    worker = LimitWorker()
-    study = StudyLimit(worker)
-    assert study.look(question(search)) == Limit(reason="being worked out", pending=True)
-    limit = wait_while_pending(study)
+async def seen(study, *questions):
+    """Return what is known after some looks, the last of which begins a computation."""
+    for one in questions:
+        looked = study.look(one)
+    assert looked.pending
+    await study._task
+    return study.look(questions[-1])
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The pulls of the questions that were computed; each has the limit 100, at once."""
+    pulls = []
+
+    async def compute(question):
+        pulls.append(question.pulls)
+        return 100.0
+
+    monkeypatch.setattr(module, "_in_process", compute)
+    return pulls
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """A function that sets what the process runs in place of the computation."""
+    return lambda code: monkeypatch.setattr(module, "COMMAND", [sys.executable, "-c", code])
+
+
+@in_loop
+async def test_the_number_is_the_limit_of_the_means_seen():
+    """A process of its own finds what `least_pulls` finds in this one; nobody waits for it."""
+    study, search = study_limit(), told(12)
+    assert study.look(question(search)) == Limit(reason=PENDING, pending=True)
+    limit = await seen(study, question(search))
     means = [0.25, 0.25, 0.25, 0.75]
     exact = theory.least_pulls(means, max_outliers=1, delta=0.1, rounds=ROUNDS)
     assert limit == Limit(pytest.approx(exact.pulls), 48)
     assert exact.pulls > 0
-    worker.close()
 
 
 def test_failed_arms_do_not_count():
@@ -120,158 +111,163 @@ def test_failed_arms_do_not_count():
 @pytest.mark.parametrize(
     ("search", "reason"),
     [
-        (lambda: told(0), "unknown until every arm was pulled"),
-        (lambda: told(1, rewards=(0, 1)), "not for bounded rewards"),
-        (lambda: told(1, rewards=Bernoulli(pools=(9,) * 4)), "not for finite pools"),
-        (lambda: Search(61), "too many arms: above 60, it would take minutes"),
-        (lambda: told(1, delta=0.6), "none for δ of ½ or more"),
-        (lambda: told(1, until="budget", max_pulls=90), "none: the study spends a budget"),
+        (lambda: told(0), "The limit is unknown until every arm is pulled."),
+        (lambda: told(1, rewards=(0, 1)), "The limit is computed for 0/1 rewards only."),
+        (
+            lambda: told(1, rewards=Bernoulli(pools=(9,) * 4)),
+            "The limit is not computed for finite pools.",
+        ),
+        (lambda: Search(61), "The limit is not computed for more than 60 arms."),
+        (lambda: told(1, delta=0.6), "There is no limit if δ is ½ or more."),
+        (
+            lambda: told(1, until="budget", max_pulls=90),
+            "There is no limit for a study that spends a budget.",
+        ),
     ],
 )
-def test_why_there_is_none(held, search, reason):
-    """Where the limit does not apply, the page says why, and nothing is computed."""
-    assert StudyLimit(held).look(question(search())) == Limit(reason=reason)
-    assert held.asked == []
+def test_why_there_is_none(search, reason):
+    """Where the limit does not apply, a sentence says why, and nothing is computed."""
+    assert study_limit().look(question(search())) == Limit(reason=reason)
 
 
-@pytest.mark.parametrize(
-    ("until", "reason"),
-    [("ranked", "nobody seems to stand apart yet"), ("found", "none for the means seen so far")],
-)
-def test_a_limit_of_0_is_none(held, until, reason):
-    """Where the means leave every answer right, the page says so."""
-    held.answers[10] = 0.0
-    study = StudyLimit(held)
-    study.look(asked(10, until=until))
-    held.finish()
-    assert study.look() == Limit(reason=reason)
-
-
-def test_a_ranking_without_a_group_has_a_limit_of_0():
-    """The process says 0 where nobody stands apart, and not an error."""
+@in_loop
+async def test_means_that_leave_two_answers_right():
+    """The limit is 0 where means lie within the slack, or nobody seems to stand apart."""
     even = {arm: [0, 1] for arm in "abcd"}
-    worker = LimitWorker()
-    study = StudyLimit(worker)
-    study.look(question(told(4, even, until="ranked")))
-    assert wait_while_pending(study).reason == "nobody seems to stand apart yet"
-    worker.close()
+    limit = await seen(study_limit(), question(told(4, even, until="ranked")))
+    assert limit == Limit(reason="There is no limit yet: no arm seems to stand apart.")
+    apart = {"a": [0] * 10, "b": [1] * 4 + [0] * 6, "c": [1] * 7 + [0] * 3, "d": [1] * 10}
+    within = question(told(10, apart, epsilon=None, min_gap=0.33, slack=0.2))
+    limit = await seen(study_limit(), within)
+    assert limit.reason == "There is no limit for the means seen so far: two answers are right."
 
 
-def test_again_when_pulls_have_grown_by_a_half(held):
-    """The last limit is shown until a new one is there, which is not worked out at every pull."""
-    study = StudyLimit(held)
-    study.look(asked(100))
-    held.finish()
-    held.answers[151] = 120.0
+@in_loop
+async def test_again_when_pulls_have_grown_by_a_half(computed):
+    """The last limit is shown until a new one is there, which is not computed at every pull."""
+    study = study_limit()
+    assert await seen(study, asked(100)) == Limit(100.0, 100)
     assert study.look(asked(150)) == Limit(100.0, 100)
     assert study.look(asked(151)) == Limit(100.0, 100, pending=True)
-    assert study.look(asked(400)) == Limit(100.0, 100, pending=True)
-    held.finish()
-    assert held.asked in ([100, 151], [100, 400])
-    assert not study.look(asked(152)).pending
+    assert await seen(study, asked(400)) == Limit(100.0, 400)
+    assert study.look(asked(600)) == Limit(100.0, 400)
+    assert computed == [100, 400]
 
 
-def test_the_last_means_of_a_study_count(held):
-    """When a study is done, the limit is worked out once more, and only once."""
-    study = StudyLimit(held)
-    study.look(asked(100))
-    held.finish()
-    assert study.look(asked(101, done=True)).pending
-    held.finish()
-    assert study.look(asked(101, done=True)) == Limit(100.0, 101)
-    assert study.look(asked(102, arms=3)).pending  # an arm failed
+@in_loop
+async def test_the_last_means_of_a_study_count(computed):
+    """When a study is done or an arm fails, the limit is computed once more, and only once."""
+    study = study_limit()
+    await seen(study, asked(100))
+    assert await seen(study, asked(101, done=True)) == Limit(100.0, 101)
+    assert not study.look(asked(101, done=True)).pending
+    await seen(study, asked(102, arms=3))
+    assert computed == [100, 101, 102]
 
 
-def test_one_at_a_time_and_only_what_is_looked_at(held):
-    """A study that was deleted or left while it waited has no turn; looked at again, it has."""
-    first, left, last = (StudyLimit(held) for _ in range(3))
-    first.look(asked(1))
-    assert held.running.acquire(timeout=PATIENCE)
-    left.look(asked(2))
-    left._looked -= module.WATCHED_SECONDS
-    last.look(asked(3))
-    assert held.asked == [1]
-    held.go_on.release()
-    held.finish()
-    assert held.asked == [1, 3]
-    assert left.look() == Limit(reason="being worked out", pending=True)
-    held.finish()
-    assert left.look() == Limit(100.0, 2)
+@in_loop
+async def test_one_at_a_time_and_only_what_is_looked_at(computed):
+    """A study that was left or deleted while it waited has no turn; looked at again, it has."""
+    turn = asyncio.Semaphore(1)
+    left, deleted, last = (StudyLimit(turn) for _ in range(3))
+    async with turn:
+        for pulls, study in enumerate((left, deleted, last)):
+            study.look(asked(pulls))
+        left._looked -= module.WATCHED_SECONDS
+        await deleted.give_up()
+        assert computed == []
+    await last._task
+    assert computed == [2]
+    assert await seen(left, asked(9)) == Limit(100.0, 9)
 
 
-def test_errors_are_not_the_views(held):
-    """A computation that fails is logged and said; the next study has its turn."""
-    held.answers[1] = OSError("no memory")
-    broken, fine = StudyLimit(held), StudyLimit(held)
-    broken.look(asked(1))
-    fine.look(asked(2))
-    held.step()
-    held.finish()
-    assert broken.look() == Limit(reason="could not be worked out")
-    assert fine.look() == Limit(100.0, 2)
-    assert broken.look(asked(2)).pending  # tried again when there is more to go by
+@in_loop
+async def test_a_process_that_fails(command, monkeypatch, caplog):
+    """A process that ends with an error, or takes too long, leaves a sentence and a line of log."""
+    command("raise ValueError('no memory')")
+    study = study_limit()
+    assert await seen(study, asked(10)) == Limit(reason=FAILED)
+    assert "no memory" in caplog.records[-1].fields["error"]
+    assert study.look(asked(16)).pending  # tried again when there is more to go by
+    await study.give_up()
+    command(ENDLESS)
+    monkeypatch.setattr(module, "MOST_SECONDS", 0.1)
+    assert await seen(study_limit(), asked(10)) == Limit(reason=FAILED)
+    assert "TimeoutError" in caplog.records[-1].fields["error"]
 
 
-def test_a_process_that_fails(monkeypatch):
-    """A process that ends with an error, or takes too long, leaves no limit."""
-    for program, seconds in (("raise ValueError", PATIENCE), (ENDLESS, 0.1)):
-        monkeypatch.setattr(module, "PROGRAM", program)
-        monkeypatch.setattr(module, "MOST_SECONDS", seconds)
-        worker = LimitWorker()
-        study = StudyLimit(worker)
-        study.look(asked(1))
-        assert wait_while_pending(study) == Limit(reason="could not be worked out")
-        worker.close()
+@pytest.fixture
+def begun(command, tmp_path):
+    """A file that has the id of the process, once it runs; the process has no end."""
+    file = tmp_path / "begun"
+    os.mkfifo(file)
+    command(f"import os; open({str(file)!r}, 'w').write(str(os.getpid())); {ENDLESS}")
+    return file
 
 
-def test_closing_ends_the_computation(monkeypatch, tmp_path):
-    """The server stops at once, and leaves no process behind."""
-    begun = tmp_path / "begun"
-    os.mkfifo(begun)
-    program = f"import os; open({str(begun)!r}, 'w').write(str(os.getpid())); {ENDLESS}"
-    monkeypatch.setattr(module, "PROGRAM", program)
-    worker = LimitWorker()
-    study = StudyLimit(worker)
+@in_loop
+async def test_giving_up_ends_the_process(begun):
+    """No process is left of a study that is deleted, and none is begun."""
+    study = study_limit()
     study.look(asked(1))
-    pid = int(begun.read_text())
-    worker.close()
+    pid = int(await asyncio.to_thread(begun.read_text))
+    await study.give_up()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert not study.look(asked(9)).pending  # nothing is begun any more
+    task = study._task
+    study.look(asked(9))
+    assert study._task is task
 
 
-def test_a_program_that_forgets_to_close_ends():
-    """An application that is not shut down does not keep its program from ending."""
-    code = """
-from oddarm import Problem
-from oddarm.service import limit
-limit.PROGRAM = "import os, threading; parent, tick = os.getppid(), threading.Event()\\n"
-limit.PROGRAM += "while os.getppid() == parent: tick.wait(0.05)"
-limit.StudyLimit(limit.LimitWorker()).look(
-    limit.LimitQuestion((0.1,) * 20, Problem(), "found", 9, False))
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
+def test_nobody_waits_for_a_limit_without_end(storage, begun):
+    """Workers ask and tell while a limit is computed, the page follows, and the server stops."""
+    with TestClient(create_app(storage), base_url="http://127.0.0.1:8321") as http:
+        http.post("/studies", json={"name": "demo", "arms": list(RATES), "max_outliers": 1})
+        for arm, rewards in RATES.items():
+            http.post("/studies/demo/data", json={"arm": arm, "rewards": rewards, "key": arm})
+        assert http.get("/studies/demo/view").json()["limit"]["pending"]
+        pid = int(begun.read_text())
+        (pull,) = http.post("/studies/demo/ask", json={"limit": 1}).json()["pulls"]
+        tells = [{"pull": pull["id"], "reward": 1}]
+        assert http.post("/studies/demo/tell", json={"tells": tells}).json() == {"told": 1}
+        view = http.get("/studies/demo/view").json()
+        assert (view["pulls"], view["limit"]["pending"]) == (17, True)
+        os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_process_ends_with_the_server():
+    """A server that is killed leaves no process behind: it ends when its standard input does."""
+    with subprocess.Popen(module.COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        means = [0.3 + k / 100 for k in range(59)]  # takes seconds
+        asked = {"means": [0, *means], "problem": told(0).problem.to_dict(), "until": "found"}
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 1
 
 
 def test_the_view_has_the_limit_when_it_is_there(http):
     """The view of a study that does not change gets the limit all the same; deleting is fine."""
-    http.post("/studies", json={"name": "demo", "arms": list(RATES), "max_outliers": 1})
-    for arm, rewards in RATES.items():
-        http.post("/studies/demo/data", json={"arm": arm, "rewards": rewards * 3, "key": arm})
+    for name in ("demo", "gone"):
+        http.post("/studies", json={"name": name, "arms": list(RATES), "max_outliers": 1})
+        for arm, rewards in RATES.items():
+            told = {"arm": arm, "rewards": rewards * 3, "key": arm}
+            http.post(f"/studies/{name}/data", json=told)
     tick = threading.Event()
 
-    def look():
-        return http.get("/studies/demo/view").json()["cost"]["limit"]
+    def look(name="demo"):
+        return http.get(f"/studies/{name}/view").json()["limit"]
 
-    assert look() == {"pulls": None, "after": None, "reason": "being worked out", "pending": True}
+    assert look() == {"pulls": None, "after": None, "reason": PENDING, "pending": True}
+    assert look("gone")["pending"]
+    limits = http.app.state.studies._committers["gone"].limit
+    assert http.delete("/studies/gone").status_code == 204
     for _ in range(100 * PATIENCE):
         if not (seen := look())["pending"]:
             break
         tick.wait(0.01)
     assert seen["pulls"] > 0
     assert (seen["after"], seen["reason"]) == (48, None)
-    http.post("/studies", json={"name": "gone", "arms": list(RATES), "max_outliers": 1})
-    for arm, rewards in RATES.items():
-        http.post("/studies/gone/data", json={"arm": arm, "rewards": rewards, "key": arm})
-    assert http.get("/studies/gone/view").json()["cost"]["limit"]["pending"]
-    assert http.delete("/studies/gone").status_code == 204
+    assert limits._task.cancelled()

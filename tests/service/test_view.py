@@ -7,9 +7,9 @@ import pytest
 from oddarm import Search
 from oddarm.definitions.interval_gaps import certified_cuts
 from oddarm.rewards import Bernoulli
-from oddarm.service.limit import LimitWorker, StudyLimit
 from oddarm.service.view import view_json
 from oddarm.store import StudyInfo
+from oddarm.store.study import study_result
 
 HIGH, LOW = [1, 1, 1, 1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
 
@@ -28,9 +28,7 @@ def view(search):
     info = StudyInfo("demo", "running", "running", "adaptive", search.n, 1, 0, 1, 0.0, 0.0)
     result = search.result()
     cuts = {cut.below: cut.gap for cut in certified_cuts(result.low, result.high)}
-    worker = LimitWorker()
-    worker.close()  # of which no limit is asked here; test_limit does
-    return json.loads(view_json(info, search, StudyLimit(worker))[0]), cuts
+    return json.loads(view_json(info, search, study_result(search))), cuts
 
 
 FOUR = {"ams": LOW, "fra": LOW, "lhr": LOW, "gru": HIGH}

@@ -100,10 +100,7 @@ VIEW = {
     "counts": [40, 40, 40, 40],
     "means": [0.1, 0.2, 0.15, 0.9],
     "gaps": [{"from": 0.48, "to": 0.62, "width": 0.14, "certain": True, "below": 3}],
-    "cost": {
-        "pulls": 160,
-        "limit": {"pulls": 212.4, "after": 120, "reason": None, "pending": False},
-    },
+    "limit": {"pulls": 212.4, "after": 120, "reason": None, "pending": False},
 }
 
 
@@ -135,7 +132,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
         LOG.info("started", extra={"fields": {"oddarm": __version__, "token": token is not None}})
         yield
         app.state.stopping = True
-        studies.close()
+        await studies.close()
         LOG.info("stopped")
 
     app = FastAPI(

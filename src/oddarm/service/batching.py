@@ -7,21 +7,23 @@ one transaction: however many they are, they wait for the disk once.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
-from oddarm.service.limit import Limit, LimitWorker, StudyLimit
+from oddarm.service.limit import LimitQuestion, StudyLimit, limit_question
 from oddarm.service.view import view_json
 from oddarm.store import Study, StudyInfo, StudyTransaction
 from oddarm.store.catalog import create_in, list_in
 from oddarm.store.database.base import Database
+from oddarm.store.study import study_result
 
 __all__ = ["StudyPool"]
 
@@ -41,10 +43,10 @@ class StudyPool:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._limits = LimitWorker()
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
         self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
         self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
+        self._limit_turn = asyncio.Semaphore(1)
 
     async def thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a call that may block in a thread."""
@@ -84,7 +86,7 @@ class StudyPool:
     async def delete(self, name: str) -> None:
         """Delete a study with all its rewards, for good."""
         await self._on(name, lambda committer: self.thread(committer.study.delete))
-        self._committers.pop(name, None)
+        await self._drop(name)
 
     async def view(self, name: str) -> bytes:
         """Return the study as a page draws it."""
@@ -107,7 +109,7 @@ class StudyPool:
             if opening is not None:
                 return await use(await asyncio.shield(opening))
         except UnknownStudyError:
-            self._committers.pop(name, None)
+            await self._drop(name)
         opening = self._opening[name] = asyncio.create_task(self._open(name))
         opening.add_done_callback(lambda _: self._opening.pop(name, None))
         # Shielded: a request that is cancelled leaves the study to the others that wait for it.
@@ -122,15 +124,22 @@ class StudyPool:
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
         committer = self._committers.setdefault(
-            name, GroupCommitter(study, self.thread, StudyLimit(self._limits))
+            name, GroupCommitter(study, self.thread, StudyLimit(self._limit_turn))
         )
         if len(self._committers) > MOST_OPEN:
-            self._committers.popitem(last=False)
+            await self._drop(next(iter(self._committers)))
         return committer
 
-    def close(self) -> None:
-        """Finish what was begun, except for the limit of a study, and close the database."""
-        self._limits.close()
+    async def _drop(self, name: str) -> None:
+        """Keep a study in memory no longer."""
+        committer = self._committers.pop(name, None)
+        if committer is not None:
+            await committer.limit.give_up()
+
+    async def close(self) -> None:
+        """Finish what was begun, except for limits, and close the database."""
+        for name in list(self._committers):
+            await self._drop(name)
         self._threads.shutdown()
         self._database.close()
 
@@ -150,7 +159,7 @@ class GroupCommitter:
 
     def __init__(self, study: Study, thread: Callable[..., Any], limit: StudyLimit) -> None:
         self.study = study
-        self._limit = limit
+        self.limit = limit
         self._thread = thread
         self._waiting: list[tuple[bool, Action, asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
@@ -174,16 +183,17 @@ class GroupCommitter:
     async def view(self) -> bytes:
         """Return the study as a page draws it; all who wait while it is made get the same one.
 
-        It is made anew only if the study has changed, or what is known of its limit.
+        It is made anew only if the study has changed, and has what is known of its limit by now.
         """
         asked = time.monotonic()
         async with self._viewing:
             if self._viewed_at < asked:
                 now = time.monotonic()
-                self._viewed = await self._thread(_look, self.study, self._limit, self._viewed)
+                self._viewed = await self._thread(_look, self.study, self._viewed)
                 self._viewed_at = now
             assert self._viewed is not None
-            return self._viewed.text
+            limit = self.limit.look(self._viewed.question)
+            return self._viewed.text[:-1] + b',"limit":%s}' % json.dumps(asdict(limit)).encode()
 
     async def _drain(self) -> None:
         while self._waiting:
@@ -231,17 +241,18 @@ class GroupCommitter:
 
 @dataclass(frozen=True)
 class _View:
-    """A view, and what it was made from."""
+    """A view without the limit, the row it was made from, and what the limit is computed from."""
 
     info: StudyInfo
-    limit: Limit
     text: bytes
+    question: LimitQuestion | str
 
 
-def _look(study: Study, study_limit: StudyLimit, known: _View | None) -> _View:
-    """Return the view of a study, the known one if nothing in it has changed."""
+def _look(study: Study, known: _View | None) -> _View:
+    """Return the view of a study, the known one if the study has not changed."""
     info = study.info()
-    if known is not None and known.info == info and known.limit == study_limit.look():
+    if known is not None and known.info == info:
         return known
-    text, limit = view_json(info, study.search(), study_limit)
-    return _View(info, limit, text.encode())
+    search = study.search()
+    result = study_result(search)
+    return _View(info, view_json(info, search, result).encode(), limit_question(search, result))

@@ -1,22 +1,21 @@
 """The limit of a study, for the live page: what any method must pay if the means are those seen.
 
-It takes seconds to minutes of processor time, which requests cannot wait for. So a process of its
-own works it out, at the lowest priority, for one study at a time; the view has what is known.
+It takes seconds of processor time, which no request can wait for. So a process of its own computes
+it, at the lowest priority, for one study at a time; the view has what is known so far.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import logging
 import math
 import os
-import pickle
-import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,35 +26,17 @@ from oddarm.results.result import Result
 from oddarm.rewards import Bernoulli
 from oddarm.search import Search
 
-__all__ = ["Limit", "LimitQuestion", "LimitWorker", "StudyLimit", "limit_question"]
+__all__ = ["Limit", "LimitQuestion", "StudyLimit", "limit_question"]
 
 LOG = logging.getLogger("oddarm.service")
 
 GROWTH = 1.5
-"""The limit is worked out again when the study has so many times the pulls of the last time."""
+"""The limit is computed again when the study has so many times the pulls of the last time."""
 WATCHED_SECONDS = 30.0
-"""A study whose view nobody asked for in this time is not being looked at."""
-MOST_SECONDS = 600.0
+"""A study whose view nobody asked for in this time has no turn."""
+MOST_SECONDS = 300.0
 """How long one computation may take, on a machine that has other things to do."""
-
-PENDING = "being worked out"
-UNPULLED = "unknown until every arm was pulled"
-NOT_BINARY = "not for bounded rewards"
-FINITE = "not for finite pools"
-MANY_ARMS = f"too many arms: above {MOST_ARMS}, it would take minutes"
-LARGE_DELTA = "none for δ of ½ or more"
-SPENDS_BUDGET = "none: the study spends a budget"
-NOBODY = "nobody seems to stand apart yet"
-ALL_RIGHT = "none for the means seen so far"
-FAILED = "could not be worked out"
-
-PROGRAM = """
-import os
-if hasattr(os, "nice"):
-    os.nice(19)
-from oddarm.service.limit import work_out
-work_out()
-"""
+COMMAND = [sys.executable, "-P", "-m", "oddarm.service.limit"]
 
 
 @dataclass(frozen=True)
@@ -65,8 +46,8 @@ class Limit:
     Attributes:
         pulls: No method needs fewer on average, if the means are those seen; None if unknown.
         after: The pulls of the study when these means were seen; None if `pulls` is.
-        reason: Why `pulls` is None.
-        pending: Whether it is being worked out, for the first time or again.
+        reason: Why `pulls` is None, in a sentence.
+        pending: Whether it is being computed, for the first time or again.
     """
 
     pulls: float | None = None
@@ -77,7 +58,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class LimitQuestion:
-    """What the limit is asked for: the means seen so far, and the question of the study."""
+    """What the limit is computed from: the means seen so far, and the question of the study."""
 
     means: tuple[float, ...]
     problem: Problem
@@ -87,56 +68,51 @@ class LimitQuestion:
 
 
 def limit_question(search: Search, result: Result) -> LimitQuestion | str:
-    """Return what to work out, or why there is nothing to work out."""
+    """Return what to compute, or a sentence that says why there is nothing to compute."""
     working = np.flatnonzero([status != "failed" for status in result.statuses])
     problem = search.run.context.problem  # of the arms that have not failed
     if not isinstance(search.rewards, Bernoulli):
-        return NOT_BINARY
+        return "The limit is computed for 0/1 rewards only."
     if search.rewards.pools is not None:
-        return FINITE
+        return "The limit is not computed for finite pools."
     if len(working) > MOST_ARMS:
-        return MANY_ARMS
+        return f"The limit is not computed for more than {MOST_ARMS} arms."
     if problem.delta >= 0.5:
-        return LARGE_DELTA
+        return "There is no limit if δ is ½ or more."
     if search.until == "budget":
-        return SPENDS_BUDGET
+        return "There is no limit for a study that spends a budget."
     if not result.counts[working].all():
-        return UNPULLED
+        return "The limit is unknown until every arm is pulled."
     means = tuple(result.means[working].tolist())
     return LimitQuestion(means, problem, search.until, result.pulls, search.done)
 
 
 class StudyLimit:
-    """The limit of one study, as far as it is known."""
+    """The limit of one study, as far as it is known; for use from an event loop."""
 
-    def __init__(self, worker: LimitWorker) -> None:
-        self._worker = worker
-        self._lock = threading.Lock()  # held for moments only
-        self._question: LimitQuestion | str = UNPULLED
-        self._answered: LimitQuestion | None = None
-        self._limit = Limit()
-        self._pending = False
+    def __init__(self, turn: asyncio.Semaphore) -> None:
+        """Know nothing yet; studies that share `turn` take turns."""
+        self._turn = turn
+        self._task: asyncio.Task[None] | None = None
+        self._question: LimitQuestion | str = ""
         self._looked = -math.inf
+        self._answered: LimitQuestion | None = None
+        self._known = Limit(reason="The limit is being computed.")
 
-    def look(self, question: LimitQuestion | str | None = None) -> Limit:
-        """Return what is known, and have the limit worked out if it is due.
+    def look(self, question: LimitQuestion | str) -> Limit:
+        """Return what is known, at once, and have the limit computed if that is due."""
+        self._question, self._looked = question, time.monotonic()
+        if isinstance(question, str):
+            return Limit(reason=question)
+        if self._task is None and self._due(question):
+            self._task = asyncio.create_task(self._compute())
+        return replace(self._known, pending=self._task is not None)
 
-        Args:
-            question: What to work out now, or why there is nothing; None if the study is as it was.
-        """
-        with self._lock:
-            self._looked = time.monotonic()
-            if question is not None:
-                self._question = question
-            if isinstance(self._question, str):
-                return Limit(reason=self._question)
-            if not self._pending and self._due(self._question):
-                self._pending = self._worker.submit(self)
-            known = self._limit
-            reason = known.reason
-            if self._answered is None:
-                reason = PENDING if self._pending else FAILED
-            return Limit(known.pulls, known.after, reason, self._pending)
+    async def give_up(self) -> None:
+        """End the computation, if there is one."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
     def _due(self, question: LimitQuestion) -> bool:
         last = self._answered
@@ -145,117 +121,70 @@ class StudyLimit:
         # When a study is done, its last means count.
         return question.pulls > last.pulls * (1 if question.done else GROWTH)
 
-    def take_question(self) -> LimitQuestion | None:
-        """Return the newest question, None if nobody looks at the study any more."""
-        with self._lock:
+    async def _compute(self) -> None:
+        async with self._turn:
+            question = self._question  # the newest
             watched = time.monotonic() - self._looked < WATCHED_SECONDS
-            if watched and isinstance(self._question, LimitQuestion):
-                return self._question
-            self._pending = False
-            return None
-
-    def answer(self, question: LimitQuestion, pulls: float | None) -> None:
-        """Note the limit; 0 if there is none for such means, None if it could not be worked out."""
-        if pulls is None:
-            limit = Limit(reason=FAILED)
-        elif pulls == 0:
-            limit = Limit(reason=NOBODY if question.until == "ranked" else ALL_RIGHT)
-        else:
-            limit = Limit(pulls, question.pulls)
-        with self._lock:
-            self._answered, self._limit, self._pending = question, limit, False
+            if watched and isinstance(question, LimitQuestion):
+                self._known = await _limit(question)
+                self._answered = question
+        self._task = None
 
 
-class LimitWorker:
-    """Works out limits one after the other, in the order in which studies were looked at."""
+async def _limit(question: LimitQuestion) -> Limit:
+    try:
+        pulls = await _in_process(question)
+    except Exception as error:  # whatever it is, the page shows the rest of the study
+        LOG.warning("limit", extra={"fields": {"error": repr(error)}})
+        return Limit(reason="The limit could not be computed; the service's log says why.")
+    if pulls > 0:
+        return Limit(pulls, question.pulls)
+    if question.until == "ranked":
+        return Limit(reason="There is no limit yet: no arm seems to stand apart.")
+    return Limit(reason="There is no limit for the means seen so far: two answers are right.")
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: deque[StudyLimit] = deque()
-        self._thread: threading.Thread | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._closed = False
 
-    def submit(self, limit: StudyLimit) -> bool:
-        """Have the limit of a study worked out; return whether it will be."""
-        with self._lock:
-            if self._closed:
-                return False
-            if self._thread is None:
-                # A daemon: a program that ends without `close` does not wait for it.
-                thread = threading.Thread(target=self._work, name="oddarm-limit", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError:  # the machine has no thread left; the next look tries again
-                    return False
-                self._thread = thread
-            self._waiting.append(limit)
-            return True
-
-    def close(self) -> None:
-        """End the computation that is under way, and begin no other."""
-        with self._lock:
-            self._closed = True
-            self._waiting.clear()
-            thread, process = self._thread, self._process
-        if process is not None:
+async def _in_process(question: LimitQuestion) -> float:
+    """Return the limit, 0 if there is none, from a process that ends when this does."""
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,  # Ctrl-C is for the server, which then ends this process
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    values = {"means": question.means, "problem": question.problem.to_dict()}
+    try:
+        async with asyncio.timeout(MOST_SECONDS):
+            process.stdin.write(json.dumps({**values, "until": question.until}).encode() + b"\n")
+            said = await process.stdout.read()
+        return float(said.strip().rpartition(b"\n")[2])  # its error names what is not a number
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
             process.kill()
-        if thread is not None:
-            thread.join()
-
-    def _work(self) -> None:
-        while (limit := self._next()) is not None:
-            question = limit.take_question()
-            if question is None:
-                continue
-            try:
-                pulls = self._compute(question)
-            except Exception as error:  # whatever it is, the next study has its turn
-                LOG.warning("limit", extra={"fields": {"error": repr(error)}})
-                pulls = None
-            limit.answer(question, pulls)
-
-    def _next(self) -> StudyLimit | None:
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
-            self._thread = None
-            return None
-
-    def _compute(self, question: LimitQuestion) -> float | None:
-        """Return the limit, 0 if there is none; None if it could not be worked out."""
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C is for the server, which then ends this process
-        )
-        with self._lock:
-            self._process = process
-            if self._closed:
-                process.kill()
-        try:
-            said, trouble = process.communicate(pickle.dumps(question), timeout=MOST_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            said, trouble = b"", b"it took too long"
-        with self._lock:
-            self._process = None
-            closed = self._closed
-        if process.returncode == 0:
-            return float(json.loads(said))
-        if not closed:
-            words = trouble.decode(errors="replace").strip().rpartition("\n")[2]
-            LOG.warning("limit", extra={"fields": {"error": words}})
-        return None
+        raise
+    finally:
+        await process.wait()
 
 
-def work_out() -> None:
-    """Answer the question on standard input; this is all that the process does."""
-    question: LimitQuestion = pickle.load(sys.stdin.buffer)
-    means = dict(enumerate(question.means))
-    least = least_of(means, Bernoulli(), question.problem, [question.until])
-    json.dump(least.get(question.until, 0.0), sys.stdout)
+def main() -> None:
+    """Print the limit for the question on standard input; end when standard input does."""
+    if hasattr(os, "nice"):
+        os.nice(19)
+    question = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    until, problem = question["until"], Problem.from_dict(question["problem"])
+    least = least_of(dict(enumerate(question["means"])), Bernoulli(), problem, [until])
+    print(least.get(until, 0.0))  # noqa: T201
+
+
+def _end_with_the_server() -> None:
+    os.read(0, 1)  # waits until the server closes the pipe, or is killed
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

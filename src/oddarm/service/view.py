@@ -13,17 +13,15 @@ from oddarm._typing import Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.result import Result
 from oddarm.search import Search
-from oddarm.service.limit import Limit, StudyLimit, limit_question
 from oddarm.store import StudyInfo
-from oddarm.store.study import study_result
 
 __all__ = ["view_json"]
 
 
-def view_json(info: StudyInfo, search: Search, study_limit: StudyLimit) -> tuple[str, Limit]:
-    """Return a study as compact JSON, and what the JSON says of its limit.
+def view_json(info: StudyInfo, search: Search, result: Result) -> str:
+    """Return a study and its result as compact JSON.
 
-    The fields, besides those of the study's row:
+    Its fields, besides those of the study's row:
         summary: The answer in a sentence or two.
         evidence: The odds for the answer or the best guess; null if the strategy gives none.
         asked: The odds that the study is to reach: 1/δ.
@@ -46,18 +44,14 @@ def view_json(info: StudyInfo, search: Search, study_limit: StudyLimit) -> tuple
             a group: members as indices, status, the least and the most that its gap and the largest
             gap among the others can be, and the largest ε at which it is certain to be a group.
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
-            rewards of a full scan of finite arms, null where there is no such number; and as
-            `limit` how many pulls any method needs on average if the means are those seen so far,
-            with the fields of `Limit`.
+            rewards of a full scan of finite arms; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
         provenance: Parameters, bound, and whether δ is proved.
     """
-    result = study_result(search)
     index = {name: i for i, name in enumerate(result.names)}
     gaps = certain_gaps(result)
     community = communities(result, gaps)
-    limit = study_limit.look(limit_question(search, result))
-    text = json.dumps(
+    return json.dumps(
         {
             **asdict(info),
             "summary": result.summary,
@@ -96,7 +90,6 @@ def view_json(info: StudyInfo, search: Search, study_limit: StudyLimit) -> tuple
                 "price": result.cost if result.priced or search.max_cost is not None else None,
                 "max_cost": search.max_cost,
                 "full_scan": None if search.rewards.limits is None else sum(search.rewards.limits),
-                "limit": asdict(limit),
             },
             "range": [_number(search.rewards.low), _number(search.rewards.high)],
             "provenance": result.provenance,
@@ -105,7 +98,6 @@ def view_json(info: StudyInfo, search: Search, study_limit: StudyLimit) -> tuple
         default=str,
         separators=(",", ":"),
     )
-    return text, limit
 
 
 def _working_arms(result: Result) -> Indices:

@@ -103,7 +103,7 @@ export class StudyPage {
         // Wait longer than the request took, so that watching costs the service little.
         await pause(Math.max(LEAST_WAIT, 3 * (performance.now() - began)), signal);
       } else {
-        const pending = this.view.cost.limit.pending;
+        const pending = this.view.limit.pending;
         await new Promise((resolve) => {
           this.wake = resolve;
           if (pending) setTimeout(resolve, LIMIT_WAIT);
@@ -193,7 +193,7 @@ export class StudyPage {
 
   /** What no method could have done with less, on average. */
   limit(against) {
-    const { pulls, after, reason } = this.view.cost.limit;
+    const { pulls, after, reason } = this.view.limit;
     const note = `for the means seen after ${plural(after, "pull")}`;
     const words = (least) => `at least ${plural(least, "pull")}`;
     return against("Any method needs, on average", pulls, reason, note, words);
