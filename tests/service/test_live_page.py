@@ -217,11 +217,12 @@ def test_a_study_from_its_making_to_its_end(page, url):
         assert words in certificate
     assert page.gaps() == [page.certified()]
     assert page.pulls() == Client(url).info("latency")["pulls"]
-    page.wait_for("#facts", "Any method needs, on average\nat least ")
-    page.wait_for("#facts", f"for the means seen after {page.pulls():,} pulls")
-    assert " times that; for the means" in page.text("#facts")
-    shown = page.find("#facts progress")  # full: the pulls are more than the limit
-    assert shown.get_attribute("value") == shown.get_attribute("max")
+    page.wait_for("#limit", f"if the means are those seen after {page.pulls():,} pulls.")
+    told = (
+        r"Any method needs at least ([\d,]+) pulls on average, .*This study took (.+) times that\."
+    )
+    least, times = re.fullmatch(told, page.text("#limit")).groups()
+    assert page.pulls() / int(least.replace(",", "")) == pytest.approx(float(times), rel=0.1)
     assert "Pulls per second" not in page.text("#facts")
     assert page.errors() == []
 
@@ -432,6 +433,56 @@ def test_the_tip_under_the_pointer_follows_the_data(page, url):
     page.wait_for("#summary", "after 10 pulls")
     assert page.text("#tip").startswith("a\nmean 0.25")
     assert page.find("#pointed").rect["y"] == pytest.approx(before + ROW, abs=1)
+    assert page.errors() == []
+
+
+LIMIT_HELD = """
+const real = window.fetch;
+window.fetch = async (path, options) => {
+  const answer = await real(path, options);
+  if (!path.endsWith("/view") || window.limit_may_come) return answer;
+  const limit = { pulls: null, after: null, reason: "The limit is being computed.", pending: true };
+  return Response.json({ ...(await answer.json()), limit });
+};
+"""
+BOXES = """
+const boxes = ["scroll", "chart", "pointed", "tip", "table"].map((id) => {
+  const { x, y, width, height } = document.getElementById(id).getBoundingClientRect();
+  return [id, x, y, width, height];
+});
+return [...boxes, scrollY, document.documentElement.scrollHeight];
+"""
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_moves_when_the_limit_arrives(page, url, width):
+    """The chart stays in its place, wide and narrow, and so does the tip under the pointer."""
+    client, name = Client(url), f"still-{width}"
+    client.create(name, ["ams", "fra", "lhr", "gru"], max_outliers=1)
+    for arm in ("ams", "fra", "lhr", "gru"):
+        client.tell_arm(name, arm, [int(arm == "gru")] * 3, key=arm)
+    window = {"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+    held = {"source": LIMIT_HELD}
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", held)
+    try:
+        page.open(f"{url}/#/study/{name}")
+        page.wait_for("#limit", "The limit is being computed.")
+        page.wait_for("#connection", "live")
+        page.picture()
+        page.point_at(1)
+        page.wait_for("#tip", "\nmean 0.0")
+        before, tip = page.driver.execute_script(BOXES), page.text("#tip")
+        assert before[1][4] > 0
+        page.driver.execute_script("window.limit_may_come = true")
+        page.wait_for(
+            "#limit", "if the means are those seen after 12 pulls. So far this study took "
+        )
+        page.picture()  # by then the browser has seen what lies under the pointer
+        assert page.driver.execute_script(BOXES) == before
+        assert page.text("#tip") == tip
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
     assert page.errors() == []
 
 

@@ -5,7 +5,7 @@ import { Chart, STATUSES, describe, writerOf } from "./chart.js";
 import { byId, count, element, moment, number, odds, plural, renew, say, verdictWords } from "./words.js";
 
 const LEAST_WAIT = 200; // milliseconds between two requests for the view
-const LIMIT_WAIT = 2_000; // milliseconds between them while the service works out the limit
+const LIMIT_WAIT = 2_000; // milliseconds between them while the service computes the limit
 const RATE_WINDOW = 15_000;
 const PAGE = 100; // rows of the table at a time
 const MOST_MEMBERS = 30;
@@ -132,6 +132,7 @@ export class StudyPage {
     this.showLegend();
     this.showDeclared();
     this.showErrors();
+    this.showLimit();
     this.showParameters();
     this.fillTable();
     this.read(this.chart.selected, "off");
@@ -156,13 +157,12 @@ export class StudyPage {
   showFacts() {
     const { view, rate } = this;
     const { cost } = view;
-    const against = (name, whole, without, note, words = count) => {
+    const against = (name, whole, without, note) => {
       if (whole === null) return fact(name, without);
       const share = (100 * view.pulls) / whole;
       const percent = share < 1 && share > 0 ? "less than 1 %" : `${count(share)} %`;
-      const part = share >= 200 ? `${number(share / 100, 2)} times that` : `${percent} of that`;
       const made = view.status === "done" ? "it took" : "so far";
-      const shown = fact(name, words(whole), `${made} ${part}${note ? `; ${note}` : ""}`);
+      const shown = fact(name, count(whole), `${made} ${percent} of that${note ? `; ${note}` : ""}`);
       const bar = element("progress", { max: whole, value: view.pulls, ariaLabel: `Pulls, of ${name}` });
       shown.lastChild.append(bar);
       return shown;
@@ -177,7 +177,6 @@ export class StudyPage {
       ...this.evidence(),
       ...(cost.price === null ? [] : [this.price()]),
       against("Budget", cost.budget, "none"),
-      this.limit(against),
       against("A full scan would take", cost.full_scan, "for ever", "every reward of every pool"),
     );
   }
@@ -189,14 +188,6 @@ export class StudyPage {
     const facts = [fact("Evidence", odds(evidence) ?? "none yet", wanted)];
     if (forecast !== null) facts.push(fact("Likely to decide", `${count(forecast)} more`, "pulls, by forecast"));
     return facts;
-  }
-
-  /** What no method could have done with less, on average. */
-  limit(against) {
-    const { pulls, after, reason } = this.view.limit;
-    const note = `for the means seen after ${plural(after, "pull")}`;
-    const words = (least) => `at least ${plural(least, "pull")}`;
-    return against("Any method needs, on average", pulls, reason, note, words);
   }
 
   /** What the pulls have cost. */
@@ -293,6 +284,20 @@ export class StudyPage {
         element("li", {}, element("strong", {}, String(names[arm])), `: ${error}`),
       ),
     );
+  }
+
+  /** What no method could have done with less, on average; or why that is not known. */
+  showLimit() {
+    const { limit, pulls, status } = this.view;
+    let words = limit.reason;
+    if (limit.pulls !== null) {
+      const share = pulls / limit.pulls;
+      const part = share < 2 ? `${count(100 * share)} % of that` : `${number(share, 2)} times that`;
+      words = `Any method needs at least ${plural(Math.round(limit.pulls), "pull")} on average, if the means are `;
+      words += `those seen after ${plural(limit.after, "pull")}. `;
+      words += status === "done" ? `This study took ${part}.` : `So far this study took ${part}.`;
+    }
+    renew(byId("limit"), words);
   }
 
   showParameters() {
