@@ -163,14 +163,12 @@ class SearchCore:
             return
         self._check_left(len(self.failed) + 1)
         self.ledger.drop(arm)
-        self._start({**self.failed, arm: reason})
-        self.run.adopt()
+        self._start_over({**self.failed, arm: reason})
 
     def start_over(self) -> None:
         """Start the run over on the rewards told so far; the promise stays the same."""
         self.short = []
-        self._start(self.failed)
-        self.run.adopt()
+        self._start_over(self.failed)
 
     def ranked(self, places: Indices) -> Indices:
         """Return all arms in the order of the run's arms, those that failed last."""
@@ -251,6 +249,12 @@ class SearchCore:
                 max_pulls=None if budget is None else budget * len(live) // context.n,
             )
         self.run: Run = self._strategy.start(context)
+
+    def _start_over(self, failed: dict[int, str]) -> None:
+        """Start a run over all arms but those that failed, on the rewards told so far."""
+        before = self.run
+        self._start(failed)
+        self.run.replaces(before)
 
     def _check_left(self, failed: int) -> None:
         """Raise ParameterError if too few arms are left when `failed` arms have failed."""

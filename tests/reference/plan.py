@@ -6,6 +6,7 @@ pulls. It is a list of factors: by how much the pulls of each arm are to grow.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of an estimated gap that may be made certain."""
 GROUP_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
 """Shares of what a group's gap can spare that may be spent on its own gaps."""
+WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2, 0.12)
+"""How wide the interval of a link may be, in parts of the widest gap allowed."""
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Arms:
         alone: The evidence at which each arm's own interval ends; empty without pairs.
         pair_delta: The error probability of the evidence of pairs.
         caution: By what factor to raise the evidence that pairs seem to need.
+        left: How many rewards each pool has left; empty if they never end.
     """
 
     low: list[float]
@@ -46,6 +50,7 @@ class Arms:
     alone: list[float] = field(default_factory=list)
     pair_delta: float = 0.0
     caution: float = 1.0
+    left: list[float] = field(default_factory=list)
 
     @property
     def n(self):
@@ -96,9 +101,23 @@ def shrunk(arms, factors):
 def pulls(arms, factors, wanted):
     """Return what it costs to raise factors to those wanted."""
     total = 0.0
-    for count, factor, want in zip(arms.counts, factors, wanted, strict=True):
-        total += count * (want - factor)
+    for arm in range(arms.n):
+        total += price(arms, arm, factors[arm], wanted[arm])
     return total
+
+
+def price(arms, arm, factor, want):
+    """Return what it costs to raise the factor of an arm.
+
+    To divide 1/m - 1/N by a factor F, where m of N rewards are drawn, takes m·N·F / (N - m + m·F)
+    of them.
+    """
+    count = arms.counts[arm]
+    if not arms.left or want == math.inf:
+        return count * (want - factor)
+    left = arms.left[arm]
+    both = (left + count * factor) * (left + count * want)
+    return count * left * (count + left) * (want - factor) / both
 
 
 def order_level(arms):
@@ -140,7 +159,7 @@ def certified(arms, below, above, gap, factors, paired):
             else:
                 want = squared(radius / (beyond + part * spare))
             if want > factors[arm]:
-                cost += arms.counts[arm] * (want - factors[arm])
+                cost += price(arms, arm, factors[arm], want)
                 trial[arm] = want
         if cost < best[0]:
             best = cost, trial
@@ -192,7 +211,7 @@ def fill(arms, factors, start, length, barred=()):
         if not start + 2 * inset < arms.means[arm] < start + length - 2 * inset:
             continue
         want = fitting(arms, arm, factors[arm], start + inset, start + length - inset)
-        cost = arms.counts[arm] * (want - factors[arm])
+        cost = price(arms, arm, factors[arm], want)
         if cost < best[0]:
             best = cost, [*factors[:arm], want, *factors[arm + 1 :]]
     return best
@@ -232,7 +251,7 @@ def rule_out(arms, factors, block, x, e, tau, further):
     # needed, or less, those with the least index.
     missing = further + 1 - sum(there and not arms.declared[i] for i, there in enumerate(inside))
     costs = {
-        arm: arms.counts[arm] * (fits[arm] - factors[arm])
+        arm: price(arms, arm, factors[arm], fits[arm])
         for arm in range(arms.n)
         if not inside[arm] and not arms.declared[arm] and fits[arm] < math.inf
     }
@@ -333,11 +352,75 @@ def widest_inside(ends, keys, member):
     return best
 
 
-def confirm(arms, member, shifts, gap, length):
+def kept_within(arms, segment, line, above, factors):
+    """Return cost and factors with which no arm can lie below a line, or above it."""
+    cost, wanted = 0.0, list(factors)
+    for arm in segment:
+        mean = arms.means[arm]
+        radius = arms.high[arm] - mean if above else mean - arms.low[arm]
+        room = line - mean if above else mean - line
+        if room <= 0:
+            return math.inf, factors
+        want = squared(radius / room)
+        if want > factors[arm]:
+            cost += price(arms, arm, factors[arm], want)
+            wanted[arm] = want
+    return cost, wanted
+
+
+def links_of(arms, segment, length, factors):
+    """Return the links of chains, by their lower ends: low, arm, factor, high and cost."""
+    links = []
+    for arm in segment:
+        width = arms.high[arm] - arms.low[arm]
+        finer = [squared(width / (share * length)) for share in WIDTHS]
+        for factor in (factors[arm], *(want for want in finer if want > factors[arm])):
+            scale = factor**-0.5 if factor > 1 else 1.0
+            low = arms.means[arm] - (arms.means[arm] - arms.low[arm]) * scale
+            high = arms.means[arm] + (arms.high[arm] - arms.means[arm]) * scale
+            if width * scale <= length:
+                links.append((low, arm, factor, high, price(arms, arm, factors[arm], factor)))
+    return sorted(links)
+
+
+def covered(arms, segment, length, factors):
+    """Return the factors of the cheapest chain that leaves no gap above `length` in a segment.
+
+    A link ends within `length` of where the one before it begins. The first one ends within that
+    of where any arm begins, and any arm ends within that of where the last one begins.
+    """
+    chains = []  # for each link the cheapest chain that ends with it, and its cost
+    whole = (math.inf, factors)
+    for low, arm, factor, high, own in links_of(arms, segment, length, factors):
+        line = high - length
+        before, start = kept_within(arms, segment, line, False, factors)
+        chain = start
+        for cost, links, begin in reversed(chains):
+            if begin >= line and cost < before:
+                before, chain = cost, links
+        with_it = [*chain[:arm], max(chain[arm], factor), *chain[arm + 1 :]]
+        chains.append((before + own, with_it, low))
+        rest, ends = kept_within(arms, segment, low + length, True, factors)
+        if before + own + rest < whole[0]:
+            both = [max(pair) for pair in zip(with_it, ends, strict=True)]
+            whole = before + own + rest, both
+    return whole[1]
+
+
+def segments(arms, member):
+    """Return the segments of a group with more than one arm."""
+    edges = [0, *borders(arms, member), arms.n]
+    parts = [arms.order[first:last] for first, last in itertools.pairwise(edges)]
+    return [part for part in parts if len(part) > 1 and not member[part[0]]]
+
+
+def confirm(arms, member, shifts, gap, length, chain):
     """Return cost and factors for gaps of `gap` around a group and none above `length` inside."""
     factors = [1.0] * arms.n
     for cut in borders(arms, member):
         factors = certify_cut(arms, cut, gap, factors)
+    for segment in segments(arms, member) if chain else []:
+        factors = covered(arms, segment, length, factors)
     cost = pulls(arms, [1.0] * arms.n, factors)
     members = [arm for arm in range(arms.n) if member[arm]]
     for _ in range(40 * arms.n):
@@ -352,7 +435,7 @@ def confirm(arms, member, shifts, gap, length):
             ends = high[arm] == stop and not member[arm] and arms.means[arm] < stop
             if begins or ends:
                 trial = [*factors[:arm], BOLD * factors[arm], *factors[arm + 1 :]]
-                ways.append((arms.counts[arm] * (BOLD - 1) * factors[arm], trial))
+                ways.append((price(arms, arm, factors[arm], trial[arm]), trial))
         extra, factors = min(ways, key=lambda way: way[0])
         cost += extra
         if cost == math.inf:
@@ -374,8 +457,8 @@ def refute(arms, member, cut, inside, apart):
             down, up = arms.means[one] - arms.low[one], arms.high[two] - arms.means[two]
             trial[one] = max(start[one], squared(down / (share * spare)))
             trial[two] = max(start[two], squared(up / ((1 - share) * spare)))
-            extra = arms.counts[one] * (trial[one] - start[one])
-            extra += arms.counts[two] * (trial[two] - start[two])
+            extra = price(arms, one, start[one], trial[one])
+            extra += price(arms, two, start[two], trial[two])
             if extra < best[0]:
                 best = extra, trial
     if best[0] == math.inf:
@@ -383,7 +466,7 @@ def refute(arms, member, cut, inside, apart):
     return pulls(arms, [1.0] * arms.n, best[1]), best[1]
 
 
-def plan_group(arms, member, shifts, epsilon):
+def plan_group(arms, member, shifts, epsilon, chains):
     """Return the cost and factors that would tell whether the members are a group."""
     order, best = arms.order, (math.inf, [1.0] * arms.n)
     gaps = {k: arms.means[order[k]] - arms.means[order[k - 1]] for k in range(1, arms.n)}
@@ -398,12 +481,12 @@ def plan_group(arms, member, shifts, epsilon):
     for share in GROUP_SHARES:
         if margin > 0:
             gap = apart - share * margin
-            way = confirm(arms, member, shifts, gap, gap / (1 + epsilon))
+            given = arms, member, shifts, gap, gap / (1 + epsilon)
+            ways = [confirm(*given, chain) for chain in ([False, True] if chains else [False])]
         else:
             gap = inside + share * margin / (1 + epsilon)
-            way = refute(arms, member, cut, gap, (1 + epsilon) * gap)
-        if way[0] < best[0]:
-            best = way
+            ways = [refute(arms, member, cut, gap, (1 + epsilon) * gap)]
+        best = min([best, *ways], key=lambda way: way[0])
     return best
 
 

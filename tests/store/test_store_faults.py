@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oddarm import create_study, list_studies, open_study
@@ -21,9 +22,11 @@ from oddarm.errors import (
     StoreError,
     StoreFullError,
 )
+from oddarm.rewards import Bernoulli
 from oddarm.store.database import schema, sqlite
 from oddarm.store.database.base import open_database
 from oddarm.store.draws import ids_of
+from oddarm.strategies.adaptive.constants import OLD_PLANNER
 from oddarm.testing import NAMES
 
 
@@ -209,7 +212,7 @@ def version_1(path):
 
 
 @pytest.mark.parametrize("old", [1, 3])
-def test_migration(tmp_path, old):
+def test_migration(tmp_path, old, caplog):
     """A database of an older version is brought up to date with its studies as they were."""
     path = tmp_path / "s.db"
     shutil.copy(FIXTURES / "studies-v3.db", path)
@@ -232,6 +235,7 @@ def test_migration(tmp_path, old):
             with open_study(path, name) as other:
                 assert state(other) == state(study)
                 assert len(other.ask(1)) == 1
+    assert caplog.text == ""  # every replay asked for the arms in the log
     assert version(path) == len(schema.MIGRATIONS)
     made = sqlite3.connect(":memory:")
     for statement in (statement for step in schema.MIGRATIONS for statement in step):
@@ -239,7 +243,7 @@ def test_migration(tmp_path, old):
     assert tables(sqlite3.connect(path)) == tables(made)
 
 
-def test_databases_of_this_version(tmp_path):
+def test_databases_of_this_version(tmp_path, caplog):
     """A database that this version wrote opens as it was left; later versions keep this test."""
     path = tmp_path / "s.db"
     shutil.copy(FIXTURES / "studies-v4.db", path)
@@ -258,6 +262,32 @@ def test_databases_of_this_version(tmp_path):
             assert study.tell_many(dict.fromkeys(left["out"], 1)) == len(late)
             assert study.info().waiting == 0
             assert len(study.ask(1)) == 1
+    assert caplog.text == ""  # every replay asked for the arms in the log
+
+
+def test_a_study_of_pools_that_0_1_began(tmp_path, caplog):
+    """Its log replays to the end with the planner of 0.1, even after an arm has failed."""
+    path, means = tmp_path / "s.db", (0.30, 0.32, 0.34, 0.36, 0.38, 0.40, 0.42, 0.90)
+    rewards = Bernoulli(pools=(300,) * 8)
+    create_study(path, "demo", 8, rewards=rewards, max_outliers=1, slack=0, until="found").close()
+    connection = sqlite3.connect(path)
+    ((text,),) = connection.execute("SELECT state FROM oddarm_snapshots").fetchall()
+    saved = json.loads(text)
+    del saved["search"]["run"]["planner"], saved["search"]["run"]["joint"]
+    connection.execute("UPDATE oddarm_snapshots SET state = ?", (json.dumps(saved),))
+    connection.commit()
+    connection.close()
+    rng = np.random.default_rng(3)
+    for pulls in (600, 1200):
+        with open_study(path, "demo") as study:
+            while study.result().pulls < pulls and not study.done:
+                asked = study.ask(7)
+                study.tell_many({pull.id: int(rng.random() < means[pull.arm]) for pull in asked})
+            assert study.search().run.planner == OLD_PLANNER
+            with open_study(path, "demo") as other:
+                assert state(other) == state(study)
+            study.set_aside(3, "it broke")
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize("version", ["v3", "v4"])

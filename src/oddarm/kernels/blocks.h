@@ -25,6 +25,20 @@ static inline void copy(double *target, const double *values, int64_t count)
     memcpy(target, values, (size_t)count * sizeof *target);
 }
 
+/* What it costs to raise the factor of an arm from one number to another.
+ *
+ * Where pools end, the squared width of an interval shrinks with 1/m - 1/N, for m of N rewards:
+ * to divide it by F takes m N F / (N - m + m F) rewards in all, never more than N. */
+static inline double price(const struct arms *arms, int64_t arm, double from, double to)
+{
+    const double pulls = arms->pulls[arm];
+    if (!arms->left || !(to < INFINITY))
+        return pulls * (to - from);
+    const double left = arms->left[arm], size = pulls + left;
+    const double both = (left + pulls * from) * (left + pulls * to);
+    return pulls * left * size * (to - from) / both;
+}
+
 /* blocks.c */
 int64_t further_members(const struct arms *arms, const struct rules *rules);
 bool rival(const struct arms *arms, const struct rules *rules, double tau, double begin, double end,

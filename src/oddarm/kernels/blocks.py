@@ -48,7 +48,7 @@ class _Arms(Record):
         flags declared
         floats totals
         wholes counts
-        floats pulls single_evidence work
+        floats pulls single_evidence left work
     """)
     _fields_: ClassVar = fields(kinds)
 
@@ -72,6 +72,7 @@ class Arms:
         pulls: What the pulls of each arm from which a plan starts have cost.
         single_evidence: The log capital at which the interval of each arm ends; None if plans are
             not to count on the evidence of pairs.
+        left: What the pulls that its pool has left cost; None if plans are not to count on that.
         record: What kernels take.
 
     Raises:
@@ -90,6 +91,7 @@ class Arms:
     counts: Wholes | None = None
     pulls: Floats | None = None
     single_evidence: Floats | None = None
+    left: Floats | None = None
     record: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -3,15 +3,22 @@
  * docs/adaptive.md has the mathematics; groups.py says what each exported function does. */
 #include "blocks.h"
 
+#include <stdlib.h>
+
 /* Shares of the margin that a plan may spend on the gaps of the group; the rest goes inside. */
 static const double SHARES[] = {0.2, 0.35, 0.5, 0.65, 0.8};
+/* How wide the interval of an arm that links others may be, in parts of the widest gap allowed;
+ * groups.py makes room for as many. */
+static const double WIDTHS[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2, 0.12};
 
 /* The members of a set that may be a group, and its arms in the order of their lower ends plus
- * `shifts`, which keep apart what lies on different sides of the set's borders. */
+ * `shifts`, which keep apart what lies on different sides of the set's borders; and memory for
+ * chains, NULL if plans have none. */
 struct group {
     const int64_t *order;
     const bool *member;
     const double *shifts;
+    char *chains;
 };
 
 /* The largest gap that may be inside a segment: its length, its place in by_low, and its ends. */
@@ -101,9 +108,134 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     return apart > most_of(rules->sure_factor * possible, rules->sure_gap);
 }
 
+/* An arm as a link of a chain, known as well as `factor` makes it: what that costs, and what the
+ * cheapest chain up to it costs, which comes from another link, or from none. */
+struct link {
+    double low, high, factor, cost, best;
+    int64_t arm;
+    struct link *from;
+};
+
+static int by_lower_end(const void *one, const void *two)
+{
+    const struct link *a = one, *b = two;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    if (a->arm != b->arm)
+        return a->arm < b->arm ? -1 : 1;
+    return (a->factor > b->factor) - (a->factor < b->factor);
+}
+
+/* What it costs that no arm of by_mean[first:last] can lie below `line`, or above if `above`; with
+ * `raise`, the factors are raised to that. */
+static double keep_within(const struct arms *arms, int64_t first, int64_t last, double line,
+    bool above, double *factors, bool raise)
+{
+    const double outermost = arms->means[arms->by_mean[above ? last - 1 : first]];
+    if (above ? line <= outermost : line >= outermost)
+        return INFINITY;
+    double total = 0.0;
+    for (int64_t k = first; k < last; k++) {
+        const int64_t arm = arms->by_mean[k];
+        const double mean = arms->means[arm];
+        const double have = above ? arms->high[arm] - mean : mean - arms->low[arm];
+        const double room = above ? line - mean : mean - line;
+        const double wanted = squared(have / room);
+        if (wanted <= factors[arm])
+            continue;
+        total += price(arms, arm, factors[arm], wanted);
+        if (raise)
+            factors[arm] = wanted;
+    }
+    return total;
+}
+
+/* Raise factors until no gap inside the segment by_mean[first:last] can be wider than `length`, by
+ * the cheapest chain of arms: each must end within `length` of where the one before it begins, the
+ * first within that of where any arm begins, and any arm within that of where the last begins. */
+static void cover(const struct arms *arms, int64_t first, int64_t last, double length,
+    double *factors, char *work)
+{
+    struct link *links = (struct link *)work;
+    int64_t count = 0;
+    for (int64_t k = first; k < last; k++) {
+        const int64_t arm = arms->by_mean[k];
+        const double mean = arms->means[arm], width = arms->high[arm] - arms->low[arm];
+        for (size_t j = 0; j <= sizeof WIDTHS / sizeof *WIDTHS; j++) {
+            const double factor = j ? squared(width / (WIDTHS[j - 1] * length)) : factors[arm];
+            if (j && factor <= factors[arm])
+                continue;
+            const double scale = factor > 1.0 ? pow(factor, -0.5) : 1.0;
+            if (width * scale > length)
+                continue;
+            links[count++] = (struct link){mean - (mean - arms->low[arm]) * scale,
+                mean + (arms->high[arm] - mean) * scale, factor,
+                price(arms, arm, factors[arm], factor), INFINITY, arm, NULL};
+        }
+    }
+    qsort(links, (size_t)count, sizeof *links, by_lower_end);
+    /* Links that a later one can follow: their lower ends and what they cost grow. */
+    struct link **open = (struct link **)(links + count);
+    int64_t size = 0;
+    struct link *cheapest = NULL;
+    double least = INFINITY;
+    for (struct link *link = links; link < links + count; link++) {
+        const double line = link->high - length;
+        double before = keep_within(arms, first, last, line, false, factors, false);
+        int64_t begin = 0, end = size;
+        while (begin < end) {
+            const int64_t middle = (begin + end) / 2;
+            if (open[middle]->low < line)
+                begin = middle + 1;
+            else
+                end = middle;
+        }
+        if (begin < size && open[begin]->best < before) {
+            before = open[begin]->best;
+            link->from = open[begin];
+        }
+        link->best = before + link->cost;
+        if (!(link->best < INFINITY))
+            continue;
+        while (size > 0 && open[size - 1]->best >= link->best)
+            size--;
+        open[size++] = link;
+        const double all =
+            link->best + keep_within(arms, first, last, link->low + length, true, factors, false);
+        if (all < least) {
+            least = all;
+            cheapest = link;
+        }
+    }
+    if (!cheapest)
+        return;
+    keep_within(arms, first, last, cheapest->low + length, true, factors, true);
+    for (struct link *link = cheapest; link; link = link->from) {
+        factors[link->arm] = most_of(factors[link->arm], link->factor);
+        if (!link->from)
+            keep_within(arms, first, last, link->high - length, false, factors, true);
+    }
+}
+
+/* The same for all segments of a group. */
+static void cover_segments(
+    const struct arms *arms, const bool *member, double length, double *factors, char *work)
+{
+    const int64_t n = arms->n, *by_mean = arms->by_mean;
+    for (int64_t first = 0, last; first < n; first = last) {
+        last = first + 1;
+        if (member[by_mean[first]])
+            continue;
+        while (last < n && !member[by_mean[last]])
+            last++;
+        if (last - first > 1)
+            cover(arms, first, last, length, factors, work);
+    }
+}
+
 /* Plan until the group has gaps of `gap` and no gap inside is too wide for that. */
 static double confirm(const struct arms *arms, const struct rules *rules, const struct group *group,
-    double gap, double *factors, double budget, char *work)
+    double gap, bool chain, double *factors, double budget, char *work)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const bool *member = group->member;
@@ -112,6 +244,8 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
     for (int64_t k = 1; k < n; k++)
         if (member[by_mean[k]] != member[by_mean[k - 1]])
             certify(arms, rules, 0, k, k, n, gap, factors);
+    if (chain)
+        cover_segments(arms, member, longest, factors, group->chains);
     double cost = planned_pulls(arms, factors);
     double *now_low = take(&work, n), *now_high = take(&work, n);
     double *wanted = take(&work, n), *keys = take(&work, n), *known = zeros(&work, n);
@@ -134,7 +268,7 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
             const bool ends =
                 now_high[arm] == widest.stop && !member[arm] && means[arm] < widest.stop;
-            const double extra = arms->pulls[arm] * (BOLD - 1.0) * factors[arm];
+            const double extra = price(arms, arm, factors[arm], BOLD * factors[arm]);
             if ((begins || ends) && extra < best) {
                 best = extra;
                 chosen = arm;
@@ -158,7 +292,6 @@ static double refute(const struct arms *arms, const struct rules *rules, const b
     const double apart = place ? rules->gap_factor * inside : rules->floor;
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const double *low = arms->low, *high = arms->high, *means = arms->means;
-    const double *pulls = arms->pulls;
     if (place)
         certify(arms, rules, 0, place, place, n, inside, factors);
     double best = INFINITY, split = 0.5;
@@ -174,7 +307,7 @@ static double refute(const struct arms *arms, const struct rules *rules, const b
             const double want_one = most_of(factors[one], squared(down / (share * spare)));
             const double want_two = most_of(factors[two], squared(up / ((1.0 - share) * spare)));
             const double extra =
-                pulls[one] * (want_one - factors[one]) + pulls[two] * (want_two - factors[two]);
+                price(arms, one, factors[one], want_one) + price(arms, two, factors[two], want_two);
             if (extra < best) {
                 best = extra;
                 chosen = k;
@@ -208,11 +341,11 @@ static double keep(double *factors, const double *trial, int64_t n, double cost,
 }
 
 double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
-    const bool *member, const double *shifts, double *factors)
+    const bool *member, const double *shifts, double *factors, char *chains)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const double *means = arms->means;
-    const struct group group = {order, member, shifts};
+    const struct group group = {order, member, shifts, chains};
     char *work = arms->work;
     double apart = INFINITY, inside = 0.0;
     int64_t place = 0;
@@ -233,10 +366,12 @@ double plan_group(const struct arms *arms, const struct rules *rules, const int6
     const double short_by = rules->gap_factor * inside - apart;
     for (size_t k = 0; k < sizeof SHARES / sizeof *SHARES; k++) {
         if (apart > least) {
-            ones(trial, n);
-            const double cost = confirm(
-                arms, rules, &group, apart - SHARES[k] * (apart - least), trial, best, work);
-            best = keep(factors, trial, n, cost, best);
+            const double gap = apart - SHARES[k] * (apart - least);
+            for (int chain = 0; chain <= (chains ? 1 : 0); chain++) {
+                ones(trial, n);
+                const double cost = confirm(arms, rules, &group, gap, chain, trial, best, work);
+                best = keep(factors, trial, n, cost, best);
+            }
         }
         if (short_by > 0.0) {
             ones(trial, n);

@@ -16,8 +16,9 @@ from oddarm.kernels.native import function
 __all__ = ["judge_group", "plan_group"]
 
 _judge_group = function("judge_group", "record record wholes flags real real results", "whole")
-_plan_group = function("plan_group", "record record wholes flags floats floats", "real")
+_plan_group = function("plan_group", "record record wholes flags floats floats floats", "real")
 _Four = c_double * 4
+_LINKS = 11  # of an arm, in chains: one for each of WIDTHS in groups.c, and one more
 
 
 def judge_group(
@@ -45,17 +46,20 @@ def judge_group(
 
 
 def plan_group(
-    arms: Arms, rules: Rules, order: Wholes, member: Flags, shifts: Floats
+    arms: Arms, rules: Rules, order: Wholes, member: Flags, shifts: Floats, chains: bool
 ) -> tuple[Floats, float]:
     """Plan the pulls that would tell whether the members are an outlier group.
 
     `order` sorts the arms by their lower ends plus `shifts`, which keep apart what lies on
-    different sides of the group's borders.
+    different sides of the group's borders. With `chains`, segments are also covered by the
+    cheapest chains, by intervals alone, and the cheaper plan is returned.
 
     Returns:
         By what factor the pulls of each arm must grow, and how many more pulls that takes if every
         estimate is right; infinite if it cannot be told.
     """
     factors = np.empty(len(order))
-    cost = _plan_group(arms.having("pulls"), byref(rules), order, member, shifts, factors)
+    # Links of chains, and which of them are open.
+    work = np.empty(_LINKS * 8 * len(order)) if chains else None
+    cost = _plan_group(arms.having("pulls"), byref(rules), order, member, shifts, factors, work)
     return factors, cost

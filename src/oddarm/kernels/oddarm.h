@@ -24,6 +24,7 @@ struct arms {
     const double *totals;
     const int64_t *counts;
     const double *pulls, *single_evidence; /* the last is NULL without the evidence of pairs */
+    const double *left;                    /* NULL unless plans are for pools that end */
     char *work;
 };
 
@@ -187,7 +188,7 @@ EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, dou
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, double apart, double certain, double certificate[4]);
 EXPORT double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
-    const bool *member, const double *shifts, double *factors);
+    const bool *member, const double *shifts, double *factors, char *chains);
 
 /* plans.c: what would make a gap certain. */
 EXPORT double plan_target(const struct arms *arms, const struct rules *rules,

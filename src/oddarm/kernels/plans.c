@@ -46,7 +46,7 @@ static double extra_pulls(const struct arms *arms, const double *factors, const 
 {
     double total = 0.0;
     for (int64_t arm = 0; arm < arms->n; arm++)
-        total += arms->pulls[arm] * (wanted[arm] - factors[arm]);
+        total += price(arms, arm, factors[arm], wanted[arm]);
     return total;
 }
 
@@ -55,7 +55,7 @@ double planned_pulls(const struct arms *arms, const double *factors)
 {
     double total = 0.0;
     for (int64_t arm = 0; arm < arms->n; arm++)
-        total += arms->pulls[arm] * (factors[arm] - 1.0);
+        total += price(arms, arm, 1.0, factors[arm]);
     return total;
 }
 
@@ -102,7 +102,7 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
                 wanted = (have * have / own) * most_of(apart, least_of(single, both));
             }
             if (wanted > factors[arm]) {
-                cost += arms->pulls[arm] * (wanted - factors[arm]);
+                cost += price(arms, arm, factors[arm], wanted);
                 if (k == SPLITS)
                     factors[arm] = wanted;
             }
@@ -128,7 +128,7 @@ double cheapest_filler(const struct arms *arms, const bool *barred, const double
             continue;
         const double want = factor_to_fit(factors[arm], mean, mean - arms->low[arm],
             arms->high[arm] - mean, start + inset, start + length - inset);
-        const double extra = arms->pulls[arm] * (want - factors[arm]);
+        const double extra = price(arms, arm, factors[arm], want);
         if (extra < best) {
             best = extra;
             chosen = arm;
@@ -227,7 +227,7 @@ static double rule_out(const struct arms *arms, const struct arms *now, const st
         } else {
             fits[arm] = factor_to_fit(
                 factors[arm], mean, mean - low[arm], high[arm] - mean, x + inset, e - inset);
-            costs[arm] = declared[arm] ? INFINITY : arms->pulls[arm] * (fits[arm] - factors[arm]);
+            costs[arm] = declared[arm] ? INFINITY : price(arms, arm, factors[arm], fits[arm]);
         }
     }
     if (member) {

@@ -196,6 +196,11 @@ class Run(ABC):
         for arm in np.flatnonzero(self.tally.counts).tolist():
             self.update(arm)
 
+    def replaces(self, before: Run) -> None:
+        """Start over on the rewards told so far, in place of a run of the same search."""
+        del before
+        self.adopt()
+
     def interval_ends(self) -> tuple[Floats, Floats]:
         """Return the ends of the intervals that decide, of all arms."""
         return self.bound.interval(self.tally)

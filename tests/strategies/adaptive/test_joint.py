@@ -80,11 +80,11 @@ def test_a_search_saved_before_there_was_such_evidence_keeps_its_shares():
     search = oddarm.Search(11, max_outliers=1, delta=0.1, until="found")
     assert search.run.joint_delta == pytest.approx(0.035)
     state = search.to_dict()
-    del state["run"]["joint"]
+    del state["run"]["planner"], state["run"]["joint"]
     state["run"]["pairs"] = 0.06
     again = oddarm.Search.from_dict(state).run
     assert (again.joint_delta, again.pair_delta) == (0, pytest.approx(0.06))
-    assert "joint" not in again.to_dict()
+    assert again.to_dict().keys() == state["run"].keys()
 
 
 @pytest.mark.parametrize(

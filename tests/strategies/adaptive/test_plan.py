@@ -70,8 +70,9 @@ def known(arms, ends=None, **further):
     orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), np.array(arms.order)
     declared, pulls = np.array(arms.declared), np.array(arms.counts, dtype=float)
     evidence = np.array(arms.alone) if arms.alone else None
+    left = np.array(arms.left) if arms.left else None
     given = low, high, np.array(arms.means), *orders, declared
-    return Arms(*given, pulls=pulls, single_evidence=evidence, **further)
+    return Arms(*given, pulls=pulls, single_evidence=evidence, left=left, **further)
 
 
 def estimates(arms):
@@ -101,10 +102,11 @@ def planned(arms, target, epsilon, further, min_segment, start, budget=math.inf)
     return cost, factors.tolist()
 
 
-def planned_group(arms, member, shifts, epsilon):
+def planned_group(arms, member, shifts, epsilon, chains):
     """Return the cost and the factors of the compiled plan to judge a group."""
     order = np.argsort(np.array(arms.low) + shifts, kind="stable")
-    factors, cost = plan_group(known(arms), rules_of(arms, epsilon, 1), order, member, shifts)
+    rules = rules_of(arms, epsilon, 1)
+    factors, cost = plan_group(known(arms), rules, order, member, shifts, chains)
     return cost, factors.tolist()
 
 
@@ -344,12 +346,18 @@ def groups(count, seed, paired=None):
         yield arms, member, shifts, epsilon, min_segment
 
 
-def test_plans_for_groups_are_those_of_the_definition():
+@pytest.mark.parametrize(
+    ("chains", "pools"), [(False, False), (False, True), (True, False), (True, True)]
+)
+def test_plans_for_groups_are_those_of_the_definition(chains, pools):
     """Cost and factors equal those of the literal plan to the last bit."""
     finite = 0
-    for arms, member, shifts, epsilon, _ in groups(250, 10):
-        expected = slow.plan_group(arms, member, shifts.tolist(), epsilon)
-        cost, factors = planned_group(arms, member, shifts, epsilon)
+    rng = np.random.default_rng(12)
+    for arms, member, shifts, epsilon, _ in groups(250, 10, False if chains or pools else None):
+        if pools:
+            arms.left = (np.array(arms.counts) * rng.choice([0, 0.1, 1, 10], arms.n)).tolist()
+        expected = slow.plan_group(arms, member, shifts.tolist(), epsilon, chains)
+        cost, factors = planned_group(arms, member, shifts, epsilon, chains)
         assert cost == expected[0]
         if cost < math.inf:
             assert factors == expected[1]
@@ -357,11 +365,12 @@ def test_plans_for_groups_are_those_of_the_definition():
     assert finite > 100
 
 
-def test_groups_are_judged_once_the_plan_is_fulfilled():
+@pytest.mark.parametrize("chains", [False, True])
+def test_groups_are_judged_once_the_plan_is_fulfilled(chains):
     """A set whose estimates make it a group is then confirmed, any other refuted."""
     seen = {1: 0, -1: 0}
     for arms, member, shifts, epsilon, min_segment in groups(400, 11, False):
-        cost, factors = planned_group(arms, member, shifts, epsilon)
+        cost, factors = planned_group(arms, member, shifts, epsilon, chains)
         if cost == math.inf:
             continue
         more = [factor * (1 + 1e-6) for factor in factors]  # rather more than equal

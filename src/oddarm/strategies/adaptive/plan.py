@@ -41,13 +41,22 @@ class RoundPlan(NamedTuple):
     ending: bool = False
 
 
-def plan_judgement(arms: Arms, rules: Rules, member: Flags) -> RoundPlan:
-    """Plan to judge whether the members are a group."""
+def plan_judgement(arms: Arms, rules: Rules, member: Flags, chains: bool) -> RoundPlan:
+    """Plan to judge whether the members are a group; segments may be covered by chains."""
     shifts = np.zeros(len(member))
     if rules.pair_delta:  # pairs can tell the order of arms whose intervals overlap
         shifts += 2.0 * segments_of(member, arms.by_mean)
     order = np.lexsort((np.arange(len(member)), arms.low + shifts))
-    return RoundPlan(*plan_group(arms, rules, order, member, shifts))
+    factors, cost = plan_group(arms, rules, order, member, shifts, chains)
+    return RoundPlan(_growth(arms, factors), cost)
+
+
+def _growth(arms: Arms, factors: Floats) -> Floats:
+    """Return by what factors pulls must grow, given those of the squared precision in a pool."""
+    if arms.left is None:
+        return factors
+    assert arms.pulls is not None
+    return 1.0 + arms.left * (factors - 1.0) / (arms.left + arms.pulls * factors)
 
 
 class RoundPlanner:

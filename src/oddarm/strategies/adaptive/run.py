@@ -41,8 +41,10 @@ from oddarm.strategies.adaptive.constants import (
     MAX_CAUTION,
     MAX_GROWTH,
     MOST_FORECAST,
+    OLD_PLANNER,
     PAIR_SHARE,
     PATIENCE,
+    PLANNER,
     WIDE_SHARE,
 )
 from oddarm.strategies.adaptive.evidence import odds_for
@@ -78,7 +80,8 @@ class AdaptiveRun(Run):
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: That of the evidence against a whole truth; 0 if there is none.
-        jointly: Whether the run began with such evidence.
+        planner: How the run plans: OLD_PLANNER or PLANNER.
+        jointly: Whether the run began with evidence against a whole truth.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
     """
@@ -99,8 +102,7 @@ class AdaptiveRun(Run):
             "sure_gap": float(sure.floor),
         }
         self._bound: Bound
-        self.jointly = self._paired and self._weighs_truths
-        self.share_delta(*self.joint_shares if self.jointly else (0.0, PAIR_SHARE))
+        self.begin_with(PLANNER)
         self._outlook: tuple[int, Outlook | None] = -1, None  # and the pulls at which it was so
         self.margin = 0.0
         if rewards.pools is not None:
@@ -130,9 +132,12 @@ class AdaptiveRun(Run):
         """Whether the question is one for evidence against a whole truth."""
         return self.context.until == "found" and self.context.n <= JOINT_MOST_ARMS
 
-    def share_delta(self, joint_share: float, pair_share: float) -> None:
-        """Share δ among the evidence against a whole truth, that of pairs, and intervals."""
+    def begin_with(self, planner: int) -> None:
+        """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
         delta, n = self.context.problem.delta, self.context.n
+        self.planner = planner
+        self.jointly = planner != OLD_PLANNER and self._paired and self._weighs_truths
+        joint_share, pair_share = self.joint_shares if self.jointly else (0.0, PAIR_SHARE)
         self.joint_delta = joint_share * delta
         self.pair_delta = pair_share * delta if self._paired else 0.0
         self._alpha = (delta - self.joint_delta - self.pair_delta) / n
@@ -215,6 +220,12 @@ class AdaptiveRun(Run):
         self.dirty[:] = self.tally.counts > 0
         self.asked[:] = self.tally.counts
         self._settle()
+
+    def replaces(self, before: Run) -> None:
+        """Start over on the rewards told so far, with the planner of the run before."""
+        assert isinstance(before, AdaptiveRun)
+        self.begin_with(before.planner)
+        self.adopt()
 
     def look(self, bound: Bound) -> None:
         """Decide by all rewards told with other intervals, without the evidence of pairs."""
@@ -324,7 +335,7 @@ class AdaptiveRun(Run):
         arms, rules, until = self._foreseen(counts), self._rules(), self.context.until
         stage = open_stage(until, self.stages, self.complete)
         if stage:
-            return plan_judgement(arms, rules, stage.members).factors
+            return plan_judgement(arms, rules, stage.members, self._chains).factors
         plan = RoundPlanner(arms, rules, self.shares).plan(until == "confirmed", True)
         if plan.cost == np.inf:
             return np.full(len(counts), np.inf)
@@ -333,7 +344,7 @@ class AdaptiveRun(Run):
             return plan.factors
         members = np.zeros(len(counts), dtype=np.bool_)
         members[guess] = True
-        then = plan_judgement(arms, rules, members)
+        then = plan_judgement(arms, rules, members, self._chains)
         if then.cost == np.inf:
             return np.full(len(counts), np.inf)
         return np.maximum(plan.factors, then.factors)
@@ -454,13 +465,13 @@ class AdaptiveRun(Run):
         counts = self.tally.counts
         np.maximum(self.asked, counts, out=self.asked)  # rewards told after a budget
         for asked in (self.asked,) if another else (self.asked, counts):
-            self.round.fill(self._quota(asked, at_once))
+            self.round.fill(self._quota(asked, at_once, another))
             if self.round.quota.any():
                 self.asked[:] = asked
                 self.round.begin(asked, counts)
                 return
 
-    def _quota(self, asked: Wholes, at_once: int | None) -> NDArray[Any]:
+    def _quota(self, asked: Wholes, at_once: int | None, another: bool) -> NDArray[Any]:
         """Return the pulls of the next round, given how often each arm has been asked for."""
         limits = self.tally.limits
         left = None if limits is None else np.maximum(limits - asked, 0)
@@ -472,8 +483,12 @@ class AdaptiveRun(Run):
             quota = np.minimum(quota, left)
         if quota.any() or not self.ready:
             return quota
-        plan = self._guess_quota if self.context.until == "budget" else self._planned_quota
-        quota = plan(asked, at_once)
+        if self.context.until == "budget":
+            quota = self._guess_quota(asked, at_once)
+        else:
+            quota = self._planned_quota(asked, at_once, another)
+            if another and self._by_intervals and not quota.any():
+                return quota
         if left is not None:
             quota = np.minimum(quota, left)
             if not quota.any():  # the planned arms are used up
@@ -485,9 +500,9 @@ class AdaptiveRun(Run):
         """Return the arms that a plan asks for although no arm has rows left."""
         if not self.ready:
             return []
-        return np.flatnonzero(self._planned_quota(self.tally.counts, None)).tolist()
+        return np.flatnonzero(self._planned_quota(self.tally.counts, None, False)).tolist()
 
-    def _planned_quota(self, asked: Wholes, at_once: int | None) -> Floats:
+    def _planned_quota(self, asked: Wholes, at_once: int | None, another: bool) -> Floats:
         """Return the pulls of a round by a plan, whatever arms have left."""
         outlook = self._outlook_at(asked)
         if outlook is not None and not (outlook.margins >= 0).all():
@@ -507,6 +522,8 @@ class AdaptiveRun(Run):
         wanted = np.ceil(np.minimum(counts * (plan.factors - 1.0), 1e15))
         step = np.maximum(np.ceil(MAX_GROWTH * counts), 1.0)
         quota = np.minimum(wanted, step)
+        if plan.cost == 0 and another and self._by_intervals:
+            return quota  # the pulls of this ask may decide
         if not quota.any():  # no plan: the widest intervals
             widths = self.high - self.low
             limits = self.tally.limits
@@ -514,7 +531,8 @@ class AdaptiveRun(Run):
                 widths = np.where(asked < limits, widths, -1.0)
             if widths.max() > 0 or self.tally.pools is None:
                 quota = wanted = np.where(widths >= WIDE_SHARE * widths.max(), step, 0.0)
-        if self.context.problem.slack:  # so that no arm stays unknown, and every search ends
+        if self.context.problem.slack or self._by_intervals:
+            # So that no arm stays unknown, and every search with a slack ends.
             behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
             quota = np.maximum(quota, np.minimum(behind, step))
         if at_once is not None and wanted.any():
@@ -523,6 +541,17 @@ class AdaptiveRun(Run):
             share = at_once / wanted.sum()
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
+
+    @property
+    def _chains(self) -> bool:
+        """Whether plans to judge a group cover its segments by chains: where intervals decide."""
+        return self.planner != OLD_PLANNER and not self.pair_delta
+
+    @property
+    def _by_intervals(self) -> bool:
+        """Whether a group is to be judged now, by a plan that may have chains."""
+        stage = open_stage(self.context.until, self.stages, self.complete)
+        return self._chains and stage is not None
 
     def _guess_quota(self, asked: Wholes, at_once: int | None) -> Wholes:
         """Return the pulls of a round that makes the best guess better."""
@@ -540,7 +569,7 @@ class AdaptiveRun(Run):
         arms, rules = self._foreseen(counts), self._rules(caution)
         stage = open_stage(self.context.until, self.stages, self.complete)
         if stage:
-            return plan_judgement(arms, rules, stage.members)
+            return plan_judgement(arms, rules, stage.members, self._chains)
         planner = RoundPlanner(arms, rules, self.shares)
         plan = planner.plan(self.context.until != "found", self.patience == 0)
         self.shares = planner.share, planner.base
@@ -553,9 +582,18 @@ class AdaptiveRun(Run):
     def _foreseen(self, counts: Floats) -> Arms:
         """Return the arms as they are expected to be after so many pulls of each."""
         low, high, told = self.low, self.high, self.tally.counts
+        costs, pools = self.context.costs, self.tally.pools
+        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
+        left = None
+        if pools is not None and self._by_intervals:
+            left = np.maximum(pools - counts, 0.0) * (paid / counts)
         if (counts > told).any():
             # Rewards in flight will narrow the intervals like those that came.
-            scale = np.sqrt(told / counts)
+            shares = told / counts
+            if left is not None:  # all the more as a pool ends
+                assert pools is not None
+                shares *= np.maximum(pools - counts, 0.0) / np.maximum(pools - told, 1.0)
+            scale = np.sqrt(shares)
             low = self.means - (self.means - low) * scale
             high = self.means + (high - self.means) * scale
         evidence = None
@@ -564,11 +602,8 @@ class AdaptiveRun(Run):
             rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
             evidence = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
         orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), self.by_mean
-        costs = self.context.costs
-        paid = counts if costs is None else counts * (costs / costs.mean())  # what plans minimise
-        return Arms(
-            low, high, self.means, *orders, self.members, pulls=paid, single_evidence=evidence
-        )
+        given = low, high, self.means, *orders, self.members
+        return Arms(*given, pulls=paid, single_evidence=evidence, left=left)
 
     def guess(self, order: Indices) -> list[int]:
         """Return the arms declared, or with them the best guess while the run goes on."""

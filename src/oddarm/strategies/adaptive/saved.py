@@ -2,7 +2,8 @@
 
 The stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1, or 0;
 `when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group is possible,
-entry k the verdict on stage k; row k of `judged` has the bounds of stage k.
+entry k the verdict on stage k; row k of `judged` has the bounds of stage k. `planner` and `joint`
+are missing in runs that 0.1 began: these keep its planner.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from oddarm.strategies.adaptive.constants import (
     FIRST_CAUTION,
     LARGE_CAUTION_STEP,
     MAX_CAUTION,
-    PAIR_SHARE,
+    OLD_PLANNER,
     PATIENCE,
+    PLANNER,
     SHARES,
 )
 from oddarm.strategies.base import without_gaps
@@ -68,7 +70,8 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "caution": Real(FIRST_CAUTION, MAX_CAUTION * LARGE_CAUTION_STEP),
         "pairs": Real(0.0, run.pair_delta),
     }
-    if run.jointly:
+    if run.planner != OLD_PLANNER:  # whose files have neither
+        kinds["planner"] = Whole(PLANNER, PLANNER)
         kinds["joint"] = Real(0.0, run.joint_delta)
     return kinds
 
@@ -79,7 +82,7 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
     saved = SimpleNamespace(**{name: getattr(run, name) for name in AS_THEY_ARE})
     saved.quota, saved.goal, saved.pairs = run.round.quota, run.round.goal, run.pair_delta
     saved.share, saved.base = run.shares
-    saved.joint = run.joint_delta
+    saved.planner, saved.joint = run.planner, run.joint_delta
     saved.stages, saved.when = np.zeros(n, dtype=np.int64), run.scores()
     saved.verdicts, saved.judged = np.zeros(rows, dtype=np.int64), np.zeros((rows, 4))
     saved.verdicts[0] = run.complete
@@ -91,18 +94,16 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
 
 def restore(run: AdaptiveRun, values: Any) -> None:
     """Give a run the state that was saved; StateError if it is damaged."""
-    if run.jointly and "joint" not in mapping(values, "run"):  # before there was such evidence
-        run.jointly = False
-        run.share_delta(0.0, PAIR_SHARE)
-    saved = SimpleNamespace()
+    if "planner" not in mapping(values, "run"):
+        run.begin_with(OLD_PLANNER)
+    saved = SimpleNamespace(joint=0.0)
     decode_fields(saved, fields(run), values, "run")
     for holds, rule in _rules(run, saved):
         require(holds, rule)
     for name in AS_THEY_ARE:
         setattr(run, name, getattr(saved, name))
-    run.pair_delta, run.shares = saved.pairs, (saved.share, saved.base)
-    if run.jointly:
-        run.joint_delta = saved.joint
+    run.pair_delta, run.joint_delta = saved.pairs, saved.joint
+    run.shares = saved.share, saved.base
     run.round.fill(saved.quota)
     run.round.goal[:] = saved.goal
     run.round.note_all(run.tally.counts)
