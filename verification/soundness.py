@@ -54,15 +54,14 @@ def _truths(
     while found < TRUTHS and tries < 50 * TRUTHS:
         tries += 1
         truth = np.clip(means + rng.normal(0, 0.05 * rng.random(), n), 0, 1)
-        arm = int(rng.integers(n))
+        piece = rng.permutation(n)[: 1 + int(rng.integers(most))]
+        low = float(rng.uniform(0, 1))
+        high = low + (len(piece) - 1) * gap * float(rng.choice([0, rng.random(), 1]))
         if rng.random() < 0.7:  # the nearest truths have others at the very edge
-            place = float(rng.uniform(0, 1))
-            near = np.abs(truth - place) <= gap
-            edge = np.where(truth < place, place - gap, place + gap) + 1e-9 * np.sign(truth - place)
+            near = (truth >= low - gap) & (truth <= high + gap)
+            edge = np.where(truth < (low + high) / 2, low - gap - 1e-9, high + gap + 1e-9)
             truth = np.where(near & (rng.random(n) < 0.9), edge, truth)
-            truth[arm] = place
-        else:
-            truth[arm] = rng.uniform(0, 1)
+        truth[piece] = np.linspace(low, high, len(piece))
         if truth.min() < 0 or truth.max() > 1:
             continue
         values = truth.tolist()

@@ -4,15 +4,19 @@ import math
 from itertools import pairwise
 
 SHARES = (0.45, 0.2, 0.2, 0.15)
-"""What is staked on each way to bet on the other arms."""
+"""What is staked on each way to bet on the arms beside the end of a piece."""
 ZONE_STARTS = (0.0, 0.25, 0.6, 1.2)
-"""How far beyond the edge an arm is, in parts of the gap."""
-INSIDE = ((0, 0, 0, 0), (0.1, 0.07, 0.04, 0.5), (0.9, 0.5, 0.2, 0.5), (0.6, 0.3, 0.1, 0.5))
-"""What each way stakes on an arm being inside, by zone; the last is divided by the arms."""
-INNER_STEPS = (0.12, 0.3, 0.6, 1.2)
+"""How far beyond its edge an arm is, in parts of the gap."""
+STAKED = ((0, 0, 0, 0), (0.1, 0.07, 0.04, 0.5), (0.9, 0.5, 0.2, 0.5), (0.6, 0.3, 0.1, 0.5))
+"""What each way stakes on an arm being elsewhere, by zone; the last is divided by the arms."""
+STAKED_WITHIN = (0, 0.5, 0.9, 0.6)
+"""What each way stakes on an arm of the piece being elsewhere."""
+BET_STEPS = (0.12, 0.3, 0.6, 1.2)
 DIVIDED = ((0, 0, 0, 0), (0, 1 / 3, 1 / 3, 1 / 3), (1, 0, 0, 0), (0, 1, 0, 0))
-"""How far inside, in parts of the gap, and how each way divides its stake."""
-OWN_STEPS = (0.45, 0.95)
+"""How far off, in parts of the gap, and how each way divides its stake."""
+OWN_STEPS = (0.45, 0.95, -0.6)
+OWN_STAKED = (0.4, 0.3, 0.2)
+"""How far off the arm at the end of a piece is taken to be, away from the piece or into it."""
 
 
 def ratio(successes, pulls, value, step, way):
@@ -41,33 +45,45 @@ def pieces(truth, gap):
 def capital_against(totals, counts, truth, gap, max_members):
     """Return what bets against a truth have become; they begin at 1. None if nobody is apart."""
     small = [piece for piece in pieces(truth, gap) if len(piece) <= max_members]
-    apart = [(k, piece) for piece in small for k in piece]
-    if not apart:
+    if not small:
         return None
-    return sum(_one(totals, counts, truth, gap, k, piece) for k, piece in apart) / len(apart)
-
-
-def _one(totals, counts, truth, gap, k, piece):
-    """Return the capital of bets that k is not where it is, with its piece."""
-    n = len(truth)
-    own = sum(
-        ratio(totals[k], counts[k], truth[k], step * gap, way)
-        for step in OWN_STEPS
+    total = sum(
+        len(piece) / 2 * from_end(totals, counts, truth, gap, piece, way)
+        for piece in small
         for way in (-1, 1)
-    ) / (2 * len(OWN_STEPS))
+    )
+    return total / sum(len(piece) for piece in small)
+
+
+def from_end(totals, counts, truth, gap, piece, way):
+    """Return the capital of bets from the lower end of a piece (way -1) or from the upper one."""
+    low, high = min(truth[i] for i in piece), max(truth[i] for i in piece)
+    end = next(i for i in sorted(piece) if truth[i] == (low if way < 0 else high))
+
+    def bets_on(i, steps, parts, side):
+        return sum(
+            part * ratio(totals[i], counts[i], truth[i], step * gap, side)
+            for part, step in zip(parts, steps, strict=True)
+            if part
+        )
+
+    own = 1 - sum(OWN_STAKED)
+    for step, staked in zip(OWN_STEPS, OWN_STAKED, strict=True):
+        own += bets_on(end, [abs(step)], [staked], way if step > 0 else -way)
     others = 0.0
-    for share, inside, divided in zip(SHARES, INSIDE, DIVIDED, strict=True):
+    ways = zip(SHARES, STAKED, STAKED_WITHIN, DIVIDED, strict=True)
+    for share, staked, staked_within, divided in ways:
         product = share
-        for i in set(range(n)) - piece:
-            way = 1 if truth[i] < truth[k] else -1
-            beyond = (abs(truth[i] - truth[k]) - gap) / gap
-            zone = max(z for z in range(len(ZONE_STARTS)) if ZONE_STARTS[z] <= beyond)
-            stake = inside[zone] / (n if zone == len(ZONE_STARTS) - 1 else 1)
-            bets = sum(
-                part * ratio(totals[i], counts[i], truth[i], step * gap, way)
-                for part, step in zip(divided, INNER_STEPS, strict=True)
-                if part
-            )
+        for i in set(range(len(truth))) - {end}:
+            if i in piece:
+                stake = staked_within
+                bets = sum(bets_on(i, BET_STEPS, divided, side) for side in (-1, 1)) / 2
+            else:
+                side = 1 if truth[i] < low else -1
+                beyond = (low - truth[i] if side > 0 else truth[i] - high) / gap - 1
+                zone = max(z for z in range(len(ZONE_STARTS)) if ZONE_STARTS[z] <= max(beyond, 0.0))
+                stake = staked[zone] / (len(truth) if zone == len(ZONE_STARTS) - 1 else 1)
+                bets = bets_on(i, BET_STEPS, divided, side)
             product *= 1 - stake + stake * bets
         others += product
     return own * others

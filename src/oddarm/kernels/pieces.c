@@ -2,42 +2,55 @@
  * rewards and the absolute rule.
  *
  * docs/adaptive.md, "The absolute rule", has the statement and its proof;
- * tests/reference/pieces.py has the bets written down one by one. In short: if an arm k lies apart,
- * at z, then all other arms but max_members - 1 are further away from z than the gap. Against means
- * like that, bet that k is elsewhere, and that arms at the edges of (z - gap, z + gap) are inside.
- * What such bets have become is bounded from below over all such means, stretch by stretch of z. */
+ * tests/reference/pieces.py has the bets written down one by one. In short: if an arm lies apart,
+ * its piece has at most max_members arms, from a to b, and all other arms are below a - gap or
+ * above b + gap. Against means like that, bet that the lowest arm of the piece is lower, that the
+ * others of the piece are lower than a, and that the arms outside are nearer; or the same from the
+ * other end. What such bets have become is bounded from below over all such means, rectangle by
+ * rectangle of (a, b). */
 #include "blocks.h"
 
-/* The bets on the other arms are placed in several ways at once, each with its share of the stake:
- * on nobody else; on a few arms far inside; on nearly all arms a little inside; in between. */
+/* The bets on arms beside the one at the end of the piece are placed in several ways at once, each
+ * with its share of the stake: on nobody else; on a few arms far off; on nearly all arms a little
+ * off; in between. */
 #define WAYS 4
 static const double SHARES[WAYS] = {0.45, 0.2, 0.2, 0.15};
-/* How far an arm is beyond the edge, in parts of the gap, and what each way then stakes on its
- * being inside (in place of being where it is). The last is divided by the number of arms. */
+/* How far an arm is beyond its edge, in parts of the gap, and what each way then stakes on its
+ * being elsewhere (in place of being where it is). The last is divided by the number of arms. */
 #define ZONES 4
 static const double ZONE_STARTS[ZONES] = {0.0, 0.25, 0.6, 1.2};
-static const double INSIDE[WAYS][ZONES] = {
+static const double STAKED[WAYS][ZONES] = {
     {0.0, 0.0, 0.0, 0.0},
     {0.1, 0.07, 0.04, 0.5},
     {0.9, 0.5, 0.2, 0.5},
     {0.6, 0.3, 0.1, 0.5},
 };
-/* How far inside, in parts of the gap, and how each way divides its stake among these bets. */
+/* What each way stakes on an arm of the piece being elsewhere. */
+static const double STAKED_WITHIN[WAYS] = {0.0, 0.5, 0.9, 0.6};
+/* How far off, in parts of the gap, and how each way divides its stake among these bets. */
 #define STEPS 4
-static const double INNER_STEPS[STEPS] = {0.12, 0.3, 0.6, 1.2};
+static const double BET_STEPS[STEPS] = {0.12, 0.3, 0.6, 1.2};
 static const double DIVIDED[WAYS][STEPS] = {
     {0.0, 0.0, 0.0, 0.0},
     {0.0, 1.0 / 3, 1.0 / 3, 1.0 / 3},
     {1.0, 0.0, 0.0, 0.0},
     {0.0, 1.0, 0.0, 0.0},
 };
-/* How far from z the arm k is taken to be, on either side, with equal stakes. */
-#define OWN 2
-static const double OWN_STEPS[OWN] = {0.45, 0.95};
+/* How far off the arm at the end of the piece is taken to be, away from the piece or into it, and
+ * what is staked on that. */
+#define OWN 3
+static const double OWN_STEPS[OWN] = {0.45, 0.95, -0.6};
+static const double OWN_STAKED[OWN] = {0.4, 0.3, 0.2};
 /* A log capital beyond this counts as this one, and one below its negative as nothing. */
 #define ENOUGH 60.0
-/* How often a stretch is halved before it counts as not rejected. */
-#define DEPTH 16
+/* More than all errors of rounding in a sum of logs, and in a length. */
+#define ROUNDING 1e-9
+/* How often a rectangle is halved before it counts as not rejected. */
+#define DEPTH 32
+/* So many rectangles are looked at. */
+#define RECTANGLES 20000
+/* A side shorter than this part of the gap is not what stands in the way. */
+#define FINE (1.0 / 64)
 /* Planning looks at so many places in a gap's width. */
 #define PLACES_PER_GAP 8
 #define MOST_PLACES 160
@@ -65,57 +78,51 @@ static double capital(struct bet bet, double successes, double pulls)
     return exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
 }
 
-/* For each way, and each arm: the log of the least capital of its bets if it is at `low` or below,
- * or at `high` or above. */
-static void bets_on_others(const struct bulk *bulk, double low, double high, double *least)
+/* For each way but the first, and each arm: the least factor of its bets if it is at `edge` or
+ * below and bets that it is higher (way 1), or at `edge` or above and bets that it is lower (-1).
+ */
+static void least_factors(const struct bulk *bulk, double edge, int way, double *least)
 {
     const int64_t n = bulk->n;
-    for (int64_t k = 0; k < WAYS * n; k++)
+    for (int64_t k = 0; k < (WAYS - 1) * n; k++)
         least[k] = INFINITY;
-    for (int side = 0; side < 2; side++) {
-        const int way = side == 0 ? 1 : -1;
-        for (int zone = 0; zone < ZONES; zone++) {
-            const double place = (side == 0 ? low : high) - way * ZONE_STARTS[zone] * bulk->gap;
-            if (place < 0.0 || place > 1.0)
-                continue;
-            struct bet bets[STEPS];
+    for (int zone = 0; zone < ZONES; zone++) {
+        const double place = edge - way * ZONE_STARTS[zone] * bulk->gap;
+        if (place < 0.0 || place > 1.0)
+            break;
+        struct bet bets[STEPS];
+        double staked[WAYS];
+        for (int step = 0; step < STEPS; step++)
+            bets[step] = bet_on(place, BET_STEPS[step] * bulk->gap, way);
+        for (int kind = 1; kind < WAYS; kind++)
+            staked[kind] = STAKED[kind][zone] / (zone == ZONES - 1 ? (double)n : 1.0);
+        for (int64_t arm = 0; arm < n; arm++) {
+            double capitals[STEPS];
             for (int step = 0; step < STEPS; step++)
-                bets[step] = bet_on(place, INNER_STEPS[step] * bulk->gap, way);
-            for (int64_t arm = 0; arm < n; arm++) {
-                double capitals[STEPS];
+                capitals[step] = capital(bets[step], bulk->totals[arm], bulk->counts[arm]);
+            for (int kind = 1; kind < WAYS; kind++) {
+                double total = 0.0, *found = &least[(kind - 1) * n + arm];
                 for (int step = 0; step < STEPS; step++)
-                    capitals[step] = capital(bets[step], bulk->totals[arm], bulk->counts[arm]);
-                for (int kind = 1; kind < WAYS; kind++) {
-                    double inside = INSIDE[kind][zone], total = 0.0;
-                    if (zone == ZONES - 1)
-                        inside /= (double)n;
-                    for (int step = 0; step < STEPS; step++)
-                        total += DIVIDED[kind][step] * capitals[step];
-                    double *found = &least[kind * n + arm];
-                    *found = least_of(*found, 1.0 - inside + inside * total);
-                }
+                    total += DIVIDED[kind][step] * capitals[step];
+                *found = least_of(*found, 1.0 - staked[kind] + staked[kind] * total);
             }
         }
     }
-    for (int64_t k = 0; k < n; k++)
-        least[k] = 0.0;
-    for (int64_t k = n; k < WAYS * n; k++)
-        least[k] = least_of(log(least[k]), ENOUGH);
 }
 
-/* The log capital of the bets that an arm is not where it is, from `start` to `stop`. */
-static double own_bets(
-    double successes, double pulls, const struct bet down[OWN], const struct bet up[OWN])
+/* The log factor of the bets that the arm at the end of a piece is elsewhere. */
+static double own_factor(double successes, double pulls, const struct bet bets[OWN])
 {
-    double most = -INFINITY, exponents[2 * OWN], total = 0.0;
-    for (int k = 0; k < 2 * OWN; k++) {
-        const struct bet bet = k < OWN ? down[k] : up[k - OWN];
-        exponents[k] = successes * bet.success + (pulls - successes) * bet.failure;
+    double most = 0.0, exponents[OWN], total = 1.0;
+    for (int k = 0; k < OWN; k++) {
+        exponents[k] = successes * bets[k].success + (pulls - successes) * bets[k].failure;
         most = most_of(most, exponents[k]);
+        total -= OWN_STAKED[k];
     }
-    for (int k = 0; k < 2 * OWN; k++)
-        total += exp(exponents[k] - most);
-    return most + log(total / (2 * OWN));
+    total *= exp(-most);
+    for (int k = 0; k < OWN; k++)
+        total += OWN_STAKED[k] * exp(exponents[k] - most);
+    return most + log(total);
 }
 
 /* The sum of the largest `count` positive values of a row, and the next one, in `best`. */
@@ -133,79 +140,182 @@ static void largest(const double *values, int64_t n, int64_t count, double *best
     }
 }
 
-/* The least log capital against means with an arm apart at a place from `start` to `stop`, in
- * `evidence` for each arm. The bets on k and on what is above grow as they get further away from
- * the others, so the ends of the stretch bound what is within. */
-static void apart_between(
-    const struct bulk *bulk, double start, double stop, double *evidence, char *work)
+/* Pieces of at most max_members arms whose lowest arm is from a[0] to a[1], the highest from b[0]
+ * to b[1]. */
+struct ends {
+    double a[2], b[2];
+};
+
+/* For each way but the first, and each arm: the least factor of its bets if it is from `low` to
+ * `high` and bets that it is lower or higher, with half of the stake each. */
+static void inner_factors(const struct bulk *bulk, double low, double high, double *least)
+{
+    const int64_t n = bulk->n;
+    struct bet down[STEPS], up[STEPS];
+    for (int step = 0; step < STEPS; step++) {
+        down[step] = bet_on(low, BET_STEPS[step] * bulk->gap, -1);
+        up[step] = bet_on(high, BET_STEPS[step] * bulk->gap, 1);
+    }
+    for (int64_t arm = 0; arm < n; arm++) {
+        double capitals[STEPS];
+        for (int step = 0; step < STEPS; step++)
+            capitals[step] = (capital(down[step], bulk->totals[arm], bulk->counts[arm]) +
+                                 capital(up[step], bulk->totals[arm], bulk->counts[arm])) /
+                             2;
+        for (int kind = 1; kind < WAYS; kind++) {
+            double total = 0.0;
+            for (int step = 0; step < STEPS; step++)
+                total += DIVIDED[kind][step] * capitals[step];
+            least[(kind - 1) * n + arm] = 1.0 - STAKED_WITHIN[kind] + STAKED_WITHIN[kind] * total;
+        }
+    }
+}
+
+/* The least log capital against means with such a piece, not only of members, of the bets on all
+ * arms but the one at an end of it: for each arm that can be at that end. All bets grow as the
+ * ends of the piece and its neighbours move away from each other, so the sides of the rectangle
+ * bound what is within. */
+static void bets_on_others(
+    const struct bulk *bulk, const struct ends *ends, double *evidence, char *work)
 {
     const int64_t n = bulk->n, others = bulk->max_members - 1;
-    double *least = take(&work, WAYS * n), *best = take(&work, others + 1);
-    struct bet down[OWN], up[OWN];
-    bets_on_others(bulk, stop - bulk->gap, start + bulk->gap, least);
-    for (int step = 0; step < OWN; step++) {
-        down[step] = bet_on(start, OWN_STEPS[step] * bulk->gap, -1);
-        up[step] = bet_on(stop, OWN_STEPS[step] * bulk->gap, 1);
-    }
+    double *outside = take(&work, (WAYS - 1) * n), *above = take(&work, (WAYS - 1) * n);
+    double *within = above, *gains = take(&work, n), *best = take(&work, others + 1);
+    least_factors(bulk, ends->a[1] - bulk->gap, 1, outside);
+    least_factors(bulk, ends->b[0] + bulk->gap, -1, above);
+    for (int64_t k = 0; k < (WAYS - 1) * n; k++)
+        outside[k] = least_of(log(least_of(outside[k], above[k])), ENOUGH);
+    if (others > 0)
+        inner_factors(bulk, ends->a[0], ends->b[1], within);
     for (int64_t arm = 0; arm < n; arm++)
-        evidence[arm] = 0.0;
-    for (int kind = 0; kind < WAYS; kind++) {
-        const double *bets = &least[kind * n];
-        double total = 0.0, spared = 0.0;
-        for (int64_t arm = 0; arm < n; arm++)
-            total += bets[arm];
-        largest(bets, n, others, best);
+        evidence[arm] = SHARES[0];
+    for (int kind = 1; kind < WAYS; kind++) {
+        const double *out = &outside[(kind - 1) * n], *in = &within[(kind - 1) * n];
+        double total = 0.0, spared = 0.0, other = -INFINITY;
+        for (int64_t arm = 0; arm < n; arm++) {
+            total += out[arm];
+            gains[arm] = others > 0 ? out[arm] - least_of(log(in[arm]), ENOUGH) : -INFINITY;
+            if (!bulk->member[arm])
+                other = most_of(other, gains[arm]);
+        }
+        /* The arms beside k in its piece are those for which that takes most from the evidence. */
+        largest(gains, n, others, best);
         for (int64_t k = 0; k < others; k++)
             spared += best[k];
         for (int64_t arm = 0; arm < n; arm++) {
-            /* The arms beside k in its piece may be anywhere: those that say most against it. */
-            const double mine = bets[arm], last = others > 0 ? best[others - 1] : INFINITY;
-            const double rest = mine > 0.0 && mine >= last ? spared - mine + best[others] : spared;
-            evidence[arm] += SHARES[kind] * exp(least_of(total - mine - rest, ENOUGH));
+            double rest = spared, last = others > 0 ? best[others - 1] : INFINITY;
+            if (gains[arm] > 0.0 && gains[arm] >= last) {
+                rest += best[others] - gains[arm];
+                last = best[others];
+            }
+            if (bulk->member[arm] && !(other > 0.0 && other >= last)) /* one is not a member */
+                rest += other - last;
+            evidence[arm] += SHARES[kind] * exp(least_of(total - out[arm] - rest, ENOUGH));
         }
     }
     for (int64_t arm = 0; arm < n; arm++)
-        evidence[arm] =
-            log(evidence[arm]) + own_bets(bulk->totals[arm], bulk->counts[arm], down, up);
+        evidence[arm] = log(evidence[arm]);
 }
 
-/* The least evidence of an arm that is not a member. */
-static double weakest(const struct bulk *bulk, const double *evidence)
+/* The least evidence if a member is at an end of the piece, and if another arm is. */
+struct least {
+    double member, other;
+};
+
+/* Add the bets on the arm at the lower end of the piece (way -1) or the upper one (1). */
+static struct least bets_from_end(const struct bulk *bulk, const struct ends *ends, int way,
+    const double *on_others, double *evidence)
 {
-    double least = INFINITY;
-    for (int64_t arm = 0; arm < bulk->n; arm++)
-        if (!bulk->member[arm])
-            least = least_of(least, evidence[arm]);
+    const double *place = way < 0 ? ends->a : ends->b;
+    struct bet own[OWN];
+    for (int k = 0; k < OWN; k++) {
+        const int side = OWN_STEPS[k] > 0.0 ? way : -way;
+        own[k] = bet_on(place[side > 0], fabs(OWN_STEPS[k]) * bulk->gap, side);
+    }
+    struct least least = {INFINITY, INFINITY};
+    for (int64_t arm = 0; arm < bulk->n; arm++) {
+        evidence[arm] = on_others[arm] + own_factor(bulk->totals[arm], bulk->counts[arm], own);
+        double *of = bulk->member[arm] ? &least.member : &least.other;
+        *of = least_of(*of, evidence[arm]);
+    }
     return least;
+}
+
+/* The log of the capital of two bets with half of the stake each. */
+static double halved(double one, double other)
+{
+    return most_of(one, other) + log1p(exp(-fabs(one - other))) - log(2.0);
+}
+
+/* Whether the bets from both ends reject all means with such a piece. An arm that is not a member
+ * is at its lower end, at its upper end, or between two members. */
+static bool rejected(const struct bulk *bulk, const struct ends *ends, double needed, char *work)
+{
+    double *others = take(&work, bulk->n), *evidence = take(&work, bulk->n);
+    bets_on_others(bulk, ends, others, work);
+    const struct least low = bets_from_end(bulk, ends, -1, others, evidence);
+    const struct least high = bets_from_end(bulk, ends, 1, others, evidence);
+    const bool alone = bulk->max_members == 1;
+    const double any_low = alone ? low.other : least_of(low.member, low.other);
+    const double any_high = alone ? high.other : least_of(high.member, high.other);
+    return halved(low.other, any_high) >= needed && halved(any_low, high.other) >= needed &&
+           (bulk->max_members < 3 || low.member == INFINITY ||
+               halved(low.member, high.member) >= needed);
+}
+
+/* Leave away what no piece can be; false if nothing is left. */
+static bool trim(struct ends *ends, double longest)
+{
+    ends->b[0] = most_of(ends->b[0], ends->a[0]);
+    ends->b[1] = least_of(ends->b[1], ends->a[1] + longest);
+    ends->a[0] = most_of(ends->a[0], ends->b[0] - longest);
+    ends->a[1] = least_of(ends->a[1], ends->b[1]);
+    return ends->a[0] <= ends->a[1] && ends->b[0] <= ends->b[1];
 }
 
 bool nobody_else_apart(const struct bulk *bulk, double needed)
 {
-    struct {
-        double start, stop;
-        int depth;
-    } stack[DEPTH + 2] = {{0.0, 1.0, 0}};
     char *work = bulk->work;
-    double *evidence = take(&work, bulk->n);
-    int size = 1;
+    needed += ROUNDING;
+    struct {
+        struct ends ends;
+        int depth;
+    } stack[DEPTH + 2] = {{{{0.0, 1.0}, {0.0, 1.0}}, 0}};
+    const double longest = (double)(bulk->max_members - 1) * bulk->gap * (1.0 + ROUNDING);
+    int size = 1, rectangles = RECTANGLES;
     while (size > 0) {
         size--;
-        const double start = stack[size].start, stop = stack[size].stop;
-        const double middle = (start + stop) / 2;
-        const int depth = stack[size].depth;
-        apart_between(bulk, start, stop, evidence, work);
-        if (weakest(bulk, evidence) >= needed)
-            continue;
-        apart_between(bulk, middle, middle, evidence, work);
-        if (weakest(bulk, evidence) < needed || depth >= DEPTH)
+        if (rectangles-- == 0)
             return false;
-        stack[size].start = start;
-        stack[size].stop = middle;
-        stack[size].depth = depth + 1;
-        stack[size + 1].start = middle;
-        stack[size + 1].stop = stop;
-        stack[size + 1].depth = depth + 1;
-        size += 2;
+        const int depth = stack[size].depth;
+        struct ends ends = stack[size].ends;
+        if (!trim(&ends, longest) || rejected(bulk, &ends, needed, work))
+            continue;
+        if (depth >= DEPTH)
+            return false;
+        /* Divide the side that decides by itself if it is narrow; else the longer one. */
+        const double a = (ends.a[0] + ends.a[1]) / 2, b = (ends.b[0] + ends.b[1]) / 2;
+        const double wide_a = ends.a[1] - ends.a[0], wide_b = ends.b[1] - ends.b[0];
+        struct ends narrow_a = {{a, a}, {ends.b[0], ends.b[1]}};
+        struct ends narrow_b = {{ends.a[0], ends.a[1]}, {b, b}}, point = {{a, a}, {b, b}};
+        bool by_a = wide_a >= wide_b;
+        if (wide_a > FINE * bulk->gap && trim(&narrow_a, longest) &&
+            rejected(bulk, &narrow_a, needed, work))
+            by_a = true;
+        else if (wide_b > FINE * bulk->gap && trim(&narrow_b, longest) &&
+                 rejected(bulk, &narrow_b, needed, work))
+            by_a = false;
+        else if (trim(&point, longest) && !rejected(bulk, &point, needed, work))
+            return false;
+        for (int half = 0; half < 2; half++) {
+            stack[size].ends = ends;
+            if (by_a)
+                stack[size].ends.a[1 - half] = a;
+            else
+                stack[size].ends.b[1 - half] = b;
+            stack[size].depth = depth + 1;
+            size++;
+        }
     }
     return true;
 }
@@ -217,64 +327,99 @@ static double divergence(double p, double q)
     return p * log(p / q) + (1.0 - p) * log((1.0 - p) / (1.0 - q));
 }
 
-/* What one pull of an arm tells against the nearest means with arm k at `place` apart. */
-static double told_by(const struct bulk *bulk, int64_t arm, int64_t k, double place)
+/* What one pull of an arm with this mean tells against its being at `place` or below (way 1), or at
+ * `place` or above (-1). */
+static double told_beyond(double mean, double place, int way)
 {
-    const double mean = bulk->totals[arm] / bulk->counts[arm];
-    const double below = place - bulk->gap, above = place + bulk->gap;
-    if (arm == k)
-        return divergence(mean, place);
-    if (mean <= below || mean >= above)
-        return 0.0;
-    const double down = below >= 0.0 ? divergence(mean, below) : INFINITY;
-    const double up = above <= 1.0 ? divergence(mean, above) : INFINITY;
-    const double told = least_of(down, up);
-    return told < INFINITY ? told : 0.0;
+    if (place < 0.0 || place > 1.0)
+        return INFINITY;
+    return way * (mean - place) > 0.0 ? divergence(mean, place) : 0.0;
 }
 
-/* Raise what is wanted until it makes up for what is missing against k apart at `place`, in the
- * cheapest of three ways: more pulls of k, of one other arm, or of all that tell something. False
- * if nothing tells anything.
+/* What is missing against truths in which an arm is the lower end (way -1) or the upper end (1) of
+ * a piece at `place`. */
+struct lack {
+    double missing, place;
+    int64_t way;
+};
+
+/* Raise what is wanted until it makes up for a lack against arm k, in the cheapest of three ways:
+ * more pulls of k, of one other arm, or of all that tell something. False if nothing tells
+ * anything.
  *
- * The arms that tell most may be in the piece of k, and do not count. So another arm counts only
- * until it tells as much as the last of those. */
-static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k, double place,
-    double missing, double *wanted, double *best)
+ * As many arms as may be in the piece of k are taken to be in it: those for which being outside
+ * would take most evidence. Another arm is outside until that takes as much for it. */
+static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k,
+    const struct lack *lack, double *wanted, char *work)
 {
     const int64_t n = bulk->n, others = bulk->max_members - 1;
-    double *told = best + others + 1;
-    for (int64_t arm = 0; arm < n; arm++)
-        told[arm] = arm == k ? 0.0 : bulk->counts[arm] * told_by(bulk, arm, k, place);
-    largest(told, n, others, best);
-    const double last = others > 0 ? best[others - 1] : INFINITY;
-    const double own = told_by(bulk, k, k, place);
-    double least = own > 1e-12 ? missing / own * prices[k] : INFINITY, more = missing / own;
-    int64_t chosen = k;
-    double rate = 0.0, price = 0.0;
+    double *gains = take(&work, n), *rates = take(&work, n), *best = take(&work, others + 1);
     for (int64_t arm = 0; arm < n; arm++) {
-        if (told[arm] == 0.0)
-            continue;
-        price += prices[arm];
-        if (told[arm] >= last)
-            continue;
-        const double each = told[arm] / bulk->counts[arm];
-        rate += each;
-        if (last - told[arm] >= missing && missing / each * prices[arm] < least) {
-            least = missing / each * prices[arm];
-            more = missing / each;
+        const double mean = bulk->totals[arm] / bulk->counts[arm];
+        const double outside = least_of(told_beyond(mean, lack->place - bulk->gap, 1),
+            told_beyond(mean, lack->place + bulk->gap, -1));
+        rates[arm] = told_beyond(mean, lack->place, (int)lack->way);
+        gains[arm] = 0.0;
+        if (outside < INFINITY)
+            gains[arm] = bulk->counts[arm] * (outside - rates[arm]);
+        if (arm == k)
+            gains[arm] = 0.0;
+    }
+    largest(gains, n, others, best);
+    const double last = others > 0 ? best[others - 1] : INFINITY;
+    double least = INFINITY, more = 0.0, rate = 0.0, price = 0.0;
+    int64_t chosen = -1;
+    for (int64_t arm = 0; arm < n; arm++) {
+        double each = rates[arm];
+        if (arm != k && gains[arm] < last)
+            each += gains[arm] / bulk->counts[arm];
+        if (each > 0.0) {
+            rate += each;
+            price += prices[arm];
+        }
+        if (arm != k && last - gains[arm] < lack->missing)
+            each = rates[arm];
+        if (each > 1e-12 && lack->missing / each * prices[arm] < least) {
+            least = lack->missing / each * prices[arm];
+            more = lack->missing / each;
             chosen = arm;
         }
     }
-    if (rate > 1e-12 && missing / rate * price < 0.33 * least) {
+    if (rate > 1e-12 && lack->missing / rate * price < 0.33 * least) {
         for (int64_t arm = 0; arm < n; arm++)
-            if (told[arm] > 0.0)
-                wanted[arm] = most_of(wanted[arm], bulk->counts[arm] + missing / rate);
+            if (rates[arm] > 0.0 || gains[arm] > 0.0)
+                wanted[arm] = most_of(wanted[arm], bulk->counts[arm] + lack->missing / rate);
         return true;
     }
-    if (least == INFINITY)
+    if (chosen < 0)
         return false;
     wanted[chosen] = most_of(wanted[chosen], bulk->counts[chosen] + more);
+    wanted[k] = most_of(wanted[k], wanted[chosen]); /* what is believed of k may be wrong */
     return true;
+}
+
+/* Note what is missing against pieces at `place`, by the arm at an end of it; whether anything is.
+ * The end with more evidence already is the one to go on with. Longer pieces are not planned for:
+ * with enough against those at one place, hardly any is left. */
+static bool note_lacks(
+    const struct bulk *bulk, double place, double needed, struct lack *lacks, char *work)
+{
+    const struct ends ends = {{place, place}, {place, place}};
+    double *low = take(&work, bulk->n), *high = take(&work, bulk->n);
+    double *others = take(&work, bulk->n);
+    bets_on_others(bulk, &ends, others, work);
+    bets_from_end(bulk, &ends, -1, others, low);
+    bets_from_end(bulk, &ends, 1, others, high);
+    bool any = false;
+    for (int64_t arm = 0; arm < bulk->n; arm++) {
+        const double missing = needed - halved(low[arm], high[arm]);
+        if (bulk->member[arm] || missing <= 0.0)
+            continue;
+        any = true;
+        if (missing > lacks[arm].missing)
+            lacks[arm] = (struct lack){missing, place, low[arm] >= high[arm] ? -1 : 1};
+    }
+    return any;
 }
 
 bool plan_bulk(
@@ -283,7 +428,7 @@ bool plan_bulk(
     const int64_t n = bulk->n;
     char *work = bulk->work;
     double *totals = take(&work, n), *counts = take(&work, n), *wanted = take(&work, n);
-    double *missing = take(&work, n), *places = take(&work, n), *evidence = take(&work, n);
+    struct lack *lacks = take(&work, n * (int64_t)(sizeof *lacks / 8));
     const int64_t count = (int64_t)least_of(ceil(PLACES_PER_GAP / bulk->gap), MOST_PLACES);
     bool open[MOST_PLACES]; /* where something was missing in the last pass */
     memset(open, true, sizeof open);
@@ -294,29 +439,21 @@ bool plan_bulk(
         for (int64_t arm = 0; arm < n; arm++) {
             counts[arm] = wanted[arm] = factors[arm] * bulk->counts[arm];
             totals[arm] = factors[arm] * bulk->totals[arm];
-            missing[arm] = 0.0;
+            lacks[arm].missing = 0.0;
         }
         bool enough = true;
         for (int64_t k = 0; k < count; k++) {
-            const double place = ((double)k + 0.5) / (double)count;
             if (!open[k])
                 continue;
-            apart_between(&planned, place, place, evidence, work);
-            open[k] = weakest(bulk, evidence) < needed;
-            for (int64_t arm = 0; arm < n; arm++) {
-                const double lack = needed - evidence[arm];
-                if (!bulk->member[arm] && lack > missing[arm]) {
-                    missing[arm] = lack;
-                    places[arm] = place;
-                    enough = false;
-                }
-            }
+            const double place = ((double)k + 0.5) / (double)count;
+            open[k] = note_lacks(&planned, place, needed, lacks, work);
+            enough &= !open[k];
         }
         if (enough)
             return true;
         for (int64_t arm = 0; arm < n; arm++)
-            if (missing[arm] > 0.0 && !make_up_for(&planned, prices, arm, places[arm], missing[arm],
-                                          wanted, (double *)work))
+            if (lacks[arm].missing > 0.0 &&
+                !make_up_for(&planned, prices, arm, &lacks[arm], wanted, work))
                 return false;
         for (int64_t arm = 0; arm < n; arm++)
             factors[arm] *= least_of(wanted[arm] / counts[arm], PASS_GROWTH);

@@ -38,7 +38,7 @@ class Bulk(Record):
 
 def _bulk(totals: Floats, counts: Floats, member: Flags, gap: float, max_members: int) -> Any:
     n = len(totals)
-    work = np.empty(16 * n + 16)
+    work = np.empty(20 * n + 16)
     return byref(
         Bulk(
             n=n,
@@ -55,8 +55,8 @@ def _bulk(totals: Floats, counts: Floats, member: Flags, gap: float, max_members
 def _needed(member: Flags, delta: float) -> float:
     """Return the log capital at which a truth is rejected.
 
-    The stake is divided among all arms that lie apart in that truth, and all but the members are a
-    mistake.
+    The stake is divided among all arms that lie apart in that truth, and at least one part of it
+    in one more than members is on a mistake.
     """
     return math.log((int(member.sum()) + 1) / delta)
 
