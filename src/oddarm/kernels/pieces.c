@@ -398,6 +398,18 @@ static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k
     return true;
 }
 
+/* Whether nothing is missing against pieces with these ends, given the bets on other arms. */
+static bool enough_at(const struct bulk *bulk, const struct ends *ends, double needed,
+    const double *others, double *low, double *high)
+{
+    bets_from_end(bulk, ends, -1, others, low);
+    bets_from_end(bulk, ends, 1, others, high);
+    for (int64_t arm = 0; arm < bulk->n; arm++)
+        if (!bulk->member[arm] && halved(low[arm], high[arm]) < needed)
+            return false;
+    return true;
+}
+
 /* Note what is missing against pieces at `place`, by the arm at an end of it; whether anything is.
  * The end with more evidence already is the one to go on with. Longer pieces are not planned for:
  * with enough against those at one place, hardly any is left. */
@@ -407,19 +419,21 @@ static bool note_lacks(
     const struct ends ends = {{place, place}, {place, place}};
     double *low = take(&work, bulk->n), *high = take(&work, bulk->n);
     double *others = take(&work, bulk->n);
-    bets_on_others(bulk, &ends, others, work);
-    bets_from_end(bulk, &ends, -1, others, low);
-    bets_from_end(bulk, &ends, 1, others, high);
-    bool any = false;
+    for (int64_t arm = 0; arm < bulk->n; arm++)
+        others[arm] = log(SHARES[0]);
+    bool enough = enough_at(bulk, &ends, needed, others, low, high);
+    if (!enough) { /* by the arm at the end alone, as at most places */
+        bets_on_others(bulk, &ends, others, work);
+        enough = enough_at(bulk, &ends, needed, others, low, high);
+    }
+    if (enough)
+        return false;
     for (int64_t arm = 0; arm < bulk->n; arm++) {
         const double missing = needed - halved(low[arm], high[arm]);
-        if (bulk->member[arm] || missing <= 0.0)
-            continue;
-        any = true;
-        if (missing > lacks[arm].missing)
+        if (!bulk->member[arm] && missing > lacks[arm].missing)
             lacks[arm] = (struct lack){missing, place, low[arm] >= high[arm] ? -1 : 1};
     }
-    return any;
+    return true;
 }
 
 bool plan_bulk(

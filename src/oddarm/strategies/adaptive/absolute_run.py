@@ -18,7 +18,7 @@ from oddarm.strategies.adaptive.absolute import (
     plan_answer,
 )
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
-from oddarm.strategies.adaptive.constants import ABSOLUTE_SHARES, ROUND_PASSES
+from oddarm.strategies.adaptive.constants import ABSOLUTE_SHARES, OLD_PLANNER, ROUND_PASSES
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
@@ -101,6 +101,11 @@ class AbsoluteRun(AdaptiveRun):
     def _plan(self, counts: Floats, caution: float) -> RoundPlan:
         """Plan from so many pulls of each arm on, told or in flight."""
         return plan_answer(self._foreseen(counts), self._rules(caution), counts, ROUND_PASSES)
+
+    @property
+    def _short_asks(self) -> bool:
+        """Whether an ask ends when its pulls seem to be enough."""
+        return self.planner != OLD_PLANNER
 
     def _apart(self) -> Flags:
         """Return which arms are apart by the estimates, at the middle of the slack."""

@@ -87,9 +87,10 @@ No experiment is recorded."""
 PAIR_EASE = 1.5
 """By the evidence of pairs, a single gap can spare so many times what a window can, for as many
 pulls. No experiment is recorded."""
-ROUND_PASSES = 4
+ROUND_PASSES = 2
 """So often a round goes over its plan by the absolute rule: it raises the pulls of an arm by 15 %
-only, and a plan to the end is needed only for a forecast."""
+only, and a plan to the end is needed only for a forecast. 2, 3 and 4 took as many pulls, within
+noise, on 13 instances of 16 to 50 arms."""
 MOST_LINES = 5
 """So many answers of the absolute rule are planned for at most, where gaps lie within the slack."""
 MOST_HUBS = 64

@@ -487,7 +487,7 @@ class AdaptiveRun(Run):
             quota = self._guess_quota(asked, at_once)
         else:
             quota = self._planned_quota(asked, at_once, another)
-            if another and self._by_intervals and not quota.any():
+            if another and self._short_asks and not quota.any():
                 return quota
         if left is not None:
             quota = np.minimum(quota, left)
@@ -513,6 +513,8 @@ class AdaptiveRun(Run):
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
+        if plan.cost == 0 and another and self._short_asks:
+            return np.zeros(len(counts))  # the pulls of this ask may decide
         while plan.cost == 0 and self.pair_delta and caution < MAX_CAUTION:
             # The evidence that was planned for is not enough.
             caution *= CAUTION_STEP if all_told or len(asked) <= MANY_ARMS else LARGE_CAUTION_STEP
@@ -522,8 +524,6 @@ class AdaptiveRun(Run):
         wanted = np.ceil(np.minimum(counts * (plan.factors - 1.0), 1e15))
         step = np.maximum(np.ceil(MAX_GROWTH * counts), 1.0)
         quota = np.minimum(wanted, step)
-        if plan.cost == 0 and another and self._by_intervals:
-            return quota  # the pulls of this ask may decide
         if not quota.any():  # no plan: the widest intervals
             widths = self.high - self.low
             limits = self.tally.limits
@@ -552,6 +552,11 @@ class AdaptiveRun(Run):
         """Whether a group is to be judged now, by a plan that may have chains."""
         stage = open_stage(self.context.until, self.stages, self.complete)
         return self._chains and stage is not None
+
+    @property
+    def _short_asks(self) -> bool:
+        """Whether an ask ends when its pulls seem to be enough."""
+        return self._by_intervals
 
     def _guess_quota(self, asked: Wholes, at_once: int | None) -> Wholes:
         """Return the pulls of a round that makes the best guess better."""
