@@ -5,9 +5,9 @@ from itertools import pairwise
 
 ZONES = {0.0: 0.4, 1 / 32: 0.2, 4 / 32: 0.1, 12 / 32: 0.03}
 """What is bet on an arm that begins so far from the stretch, in parts of its width."""
-INNER = {0.2: 0.5, 0.4: 0.5}
+INNER = {0.05: 0.25, 0.1: 0.25, 0.2: 0.25, 0.4: 0.25}
 """Stakes by how far inside the stretch a bet takes an arm to be."""
-OUTER = {0.15: 0.35, 0.4: 0.35, 1.0: 0.2, 2.5: 0.1}
+OUTER = {0.03: 0.15, 0.07: 0.15, 0.15: 0.2, 0.4: 0.2, 1.0: 0.2, 2.5: 0.1}
 """Stakes by how much further out a bet takes an arm of the pair to be."""
 FURTHER = 0.75
 WIDER = 0.85

@@ -15,20 +15,22 @@
 /* The most parts of a stretch that a cell can be. */
 #define FINEST 128
 #define ROWS (FINEST / 7)
+/* The most columns at which an arm beside those can be. */
+#define WINDOW (COLUMNS + ROWS + FINEST)
 /* How far an arm is from the stretch, in 32nds of its width, and what is staked on its being inside
  * (in place of being where it is). */
 static const int ZONES[] = {0, 1, 4, 12};
 static const double INSIDE[] = {0.4, 0.2, 0.1, 0.03};
 #define ZONE_COUNT ((int)(sizeof ZONES / sizeof *ZONES))
 /* How far off such a bet takes a mean to be, in parts of the stretch, and what is staked on it. */
-static const double INNER_STEPS[] = {0.2, 0.4};
-static const double INNER_STAKES[] = {0.5, 0.5};
+static const double INNER_STEPS[] = {0.05, 0.1, 0.2, 0.4};
+static const double INNER_STAKES[] = {0.25, 0.25, 0.25, 0.25};
 #define INNER ((int)(sizeof INNER_STEPS / sizeof *INNER_STEPS))
 /* What is staked on each arm of the pair lying further out, and how far, in parts of the stretch.
  */
 #define FURTHER 0.75
-static const double PAIR_STEPS[] = {0.15, 0.4, 1.0, 2.5};
-static const double PAIR_STAKES[] = {0.35, 0.35, 0.2, 0.1};
+static const double PAIR_STEPS[] = {0.03, 0.07, 0.15, 0.4, 1.0, 2.5};
+static const double PAIR_STAKES[] = {0.15, 0.15, 0.2, 0.2, 0.2, 0.1};
 #define PAIR ((int)(sizeof PAIR_STEPS / sizeof *PAIR_STEPS))
 /* Share of the stake on pairs with a wider gap than the stretch, if there are any. */
 #define WIDER 0.85
@@ -36,10 +38,13 @@ static const double PAIR_STAKES[] = {0.35, 0.35, 0.2, 0.1};
 #define ROUNDING 1e-9
 /* What no truth within the intervals can have. */
 #define IMPOSSIBLE 1e6
+/* A log capital beyond this counts as this one. */
+#define ENOUGH 60.0
 /* More candidates for a pair on one side of a border are not looked at. */
 #define CANDIDATES 24
-/* Places that are looked at for a pair. */
+/* Places that are looked at for a pair: to decide, and to plan. */
 #define PLACES 512
+#define PLANNED_PLACES 64
 
 /* A border: by_mean[begin:at] is the run below it, by_mean[at:end] the run above. */
 struct border {
@@ -55,8 +60,15 @@ struct border {
     double *least_below;
 };
 
+/* The inner bets against a mean at each of the columns at hand. */
+struct innerbets {
+    int64_t first;
+    double success[INNER][WINDOW], failure[INNER][WINDOW];
+};
+
 struct cellwork {
-    double capital[COLUMNS + 2 * FINEST];
+    struct innerbets upward, downward;
+    double capital[WINDOW];
     double below[COLUMNS + 2], above[COLUMNS + ROWS + 2];
     double total[ROWS][COLUMNS], lift_below[ROWS][COLUMNS], lift_above[ROWS][COLUMNS];
 };
@@ -74,16 +86,24 @@ static double mixed_capital(const double *capitals, const double *stakes, int co
     return most + log(total);
 }
 
+/* A mean that can be bet against: neither 0 nor 1. */
+static double within(double value) { return least_of(most_of(value, 1e-12), 1.0 - 1e-12); }
+
+/* The rate that a bet is on: `step` below `value` (way -1) or above it (1). */
+static double bet_rate(double value, int way, double step)
+{
+    return way < 0 ? most_of(value - step, value / 16.0)
+                   : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
+}
+
 /* The log capital of bets that a mean is `way` (-1 below, 1 above) of `value`, by some steps. */
 static double capital_against(double successes, double failures, double value, int way,
     double scale, const double *steps, const double *stakes, int count)
 {
     double capitals[8];
-    value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
+    value = within(value);
     for (int k = 0; k < count; k++) {
-        const double step = steps[k] * scale;
-        const double other = way < 0 ? most_of(value - step, value / 16.0)
-                                     : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
+        const double other = bet_rate(value, way, steps[k] * scale);
         capitals[k] =
             successes * log(other / value) + failures * log((1.0 - other) / (1.0 - value));
     }
@@ -161,8 +181,7 @@ void joint_slopes(const struct arms *arms, const struct claim *claim, double *sl
 {
     const int64_t n = arms->n, *order = arms->by_mean;
     const double *row = claim->found;
-    const double x = row[1], t = row[2];
-    const double scale = exp2(ceil(FINE * log2(t) - 1e-9) / FINE);
+    const double x = row[1], t = row[2], scale = row[9];
     const int64_t begin = (int64_t)row[8], low_arm = (int64_t)row[3], high_arm = (int64_t)row[5];
     int64_t end = begin;
     while (end < n && !claim->member[order[end]])
@@ -233,53 +252,80 @@ struct search {
 
 #define BESIDE (2 * COLUMNS + ROWS + 4)
 
+/* What one success and one failure add to the log capital of each inner bet, against a mean at
+ * columns first, first + 1, …; the bet is that the mean is above if `way` is 1, below if it is -1.
+ */
+static void inner_bets(
+    const struct search *search, int way, int64_t first, int64_t count, struct innerbets *bets)
+{
+    bets->first = first;
+    for (int64_t k = 0; k < count; k++)
+        for (int b = 0; b < INNER; b++) {
+            const double value = within((double)(first + k) * search->step);
+            const double other = bet_rate(value, way, INNER_STEPS[b] * search->scale);
+            bets->success[b][k] = log(other / value);
+            bets->failure[b][k] = log((1.0 - other) / (1.0 - value));
+        }
+}
+
 /* Against an arm that is below the stretch if `way` is 1, above if it is -1: the log capital if
- * the edge of the stretch is at column first, first + 1, …; the bet is that the arm is inside. */
+ * the edge of the stretch is at column first, first + 1, …; the bet is that the arm is inside.
+ *
+ * The arm is in one of the zones beside the edge, as near to it as the zone and its interval let
+ * it. So at most one column for each zone counts, and beyond the interval it is always the same. */
 static void against_outside(
     const struct search *search, int64_t arm, int way, int64_t first, int64_t count, double *out)
 {
     const struct arms *arms = search->arms;
+    const struct innerbets *bets = way > 0 ? &search->work->upward : &search->work->downward;
     const double successes = arms->totals[arm];
     const double failures = (double)arms->counts[arm] - successes, step = search->step;
     const int64_t unit = search->parts / 32, reach = ZONES[ZONE_COUNT - 1] * unit;
+    const int64_t lowest = (int64_t)floor(arms->low[arm] / step);
+    const int64_t highest = (int64_t)ceil(arms->high[arm] / step);
     double *capital = search->work->capital;
-    const double low = arms->low[arm], high = arms->high[arm];
-    /* The mean is within its interval, so no column beyond it matters; that next to it bounds. */
-    const int64_t begin = way > 0 ? first - reach : first;
-    const int64_t size = count + reach;
-    const int64_t lowest = (int64_t)floor(low / step), highest = (int64_t)ceil(high / step);
-    const int64_t clip = way > 0 ? highest : lowest;
-    const double clipped = capital_against(successes, failures, (double)clip * step, way,
-        search->scale, INNER_STEPS, INNER_STAKES, INNER);
-    for (int64_t k = 0; k < size; k++) {
-        const int64_t place = begin + k;
-        if (place < lowest - 1 || place > highest + 1) {
-            capital[k] = 0.0; /* not used */
-            continue;
+    int64_t from = way > 0 ? first - reach : first, to = from + count + reach - 1;
+    from = from > lowest ? from : lowest;
+    to = to < highest ? to : highest;
+    for (int64_t place = from; place <= to; place++) {
+        const int64_t k = place - bets->first;
+        double total = 0.0;
+        for (int b = 0; b < INNER; b++) {
+            const double log_capital =
+                successes * bets->success[b][k] + failures * bets->failure[b][k];
+            total += INNER_STAKES[b] * exp(least_of(log_capital, ENOUGH));
         }
-        capital[k] = capital_against(successes, failures, (double)place * step, way, search->scale,
-            INNER_STEPS, INNER_STAKES, INNER);
+        capital[place - from] = total;
     }
+    /* The end of the interval beyond which the arm cannot go towards the stretch. */
+    const int64_t clip = way > 0 ? highest : lowest;
+    const double clipped =
+        exp(least_of(ENOUGH, capital_against(successes, failures, (double)clip * step, way,
+                                 search->scale, INNER_STEPS, INNER_STAKES, INNER)));
+    const double last = INSIDE[ZONE_COUNT - 1], beyond = log(1.0 - last + last * clipped);
     for (int64_t k = 0; k < count; k++) {
         const int64_t edge = first + k;
-        double least = IMPOSSIBLE;
+        /* How far the edge is beyond the near end of the interval, and beyond the far end. */
+        const int64_t in = way > 0 ? edge - lowest : highest - edge;
+        const int64_t past =
+            way > 0 ? edge - search->cell - highest : lowest - edge - 2 * search->cell;
+        if (in < 0 || past > reach) {
+            out[k] = in < 0 ? IMPOSSIBLE : beyond;
+            continue;
+        }
+        double least = INFINITY;
         for (int zone = 0; zone < ZONE_COUNT; zone++) {
             const int64_t near = ZONES[zone] * unit;
-            const int64_t far = zone + 1 < ZONE_COUNT ? ZONES[zone + 1] * unit : INT32_MAX;
-            int64_t place;
-            if (way > 0) { /* from edge - far (the cell begins one column before) to edge - near */
-                if (edge - near < lowest || edge - search->cell - far > highest)
-                    continue;
-                place = edge - near < highest ? edge - near : highest;
-            } else {
-                if (edge + near > highest || edge + 2 * search->cell + far < lowest)
-                    continue;
-                place = edge + near > lowest ? edge + near : lowest;
-            }
-            const double value = place == clip ? clipped : capital[place - begin];
-            least = least_of(least, partly(value, INSIDE[zone]));
+            if (near > in)
+                break;
+            if (zone + 1 < ZONE_COUNT && past > ZONES[zone + 1] * unit)
+                continue;
+            const int64_t place = edge - way * near;
+            const bool outside = way > 0 ? place >= clip : place <= clip;
+            const double value = outside ? clipped : capital[place - from];
+            least = least_of(least, 1.0 - INSIDE[zone] + INSIDE[zone] * value);
         }
-        out[k] = least;
+        out[k] = log(least);
     }
 }
 
@@ -288,8 +334,9 @@ static void weigh_pairs(const struct search *search, struct border *border)
 {
     const struct arms *arms = search->arms;
     const double range = border->top - border->floor;
+    const int64_t most = search->cell ? PLACES : PLANNED_PLACES;
     double step = search->step;
-    while (range / step > PLACES - 3)
+    while (range / step > (double)(most - 3))
         step *= 2.0;
     border->step = step;
     border->start = border->floor;
@@ -341,11 +388,17 @@ static int64_t place_above(const struct border *border, double value, int64_t ce
     return down <= 0.0 ? 0 : down < (double)border->beyond ? (int64_t)down : border->beyond - 1;
 }
 
+/* What the candidates of a border count for without the pair, and the most that one does. */
+struct beside {
+    double low[CANDIDATES], high[CANDIDATES];
+    double most;
+};
+
 /* The least log capital against a pair at most `wide` apart, the lower one at `bottom` or above,
- * the upper one at `top` or below; `beside` has what the arms count for without it, or is NULL.
+ * the upper one at `top` or below; less what the two count for without it, unless `beside` is NULL.
  * Writes which arms, and where. */
 static double against_pair(const struct search *search, const struct border *border, double wide,
-    double bottom, double top, const double *low_beside, const double *high_beside, double found[4])
+    double bottom, double top, const struct beside *beside, double found[4])
 {
     double least = IMPOSSIBLE;
     const int64_t cell = search->cell;
@@ -357,20 +410,22 @@ static double against_pair(const struct search *search, const struct border *bor
         const double y = least_of(z + (double)cell * border->step + wide, top);
         const int64_t b = place_above(border, y, cell);
         double low = border->least_below[a], high = border->least_above[b];
-        if (low_beside == NULL) {
+        if (beside == NULL) {
             least = least_of(least, low + high);
             continue;
         }
+        if (low + high - beside->most >= least)
+            continue;
         low = high = IMPOSSIBLE;
         int low_at = 0, high_at = 0;
         for (int c = 0; c < border->low_count; c++)
-            if (border->below[c * PLACES + a] - low_beside[c] < low) {
-                low = border->below[c * PLACES + a] - low_beside[c];
+            if (border->below[c * PLACES + a] - beside->low[c] < low) {
+                low = border->below[c * PLACES + a] - beside->low[c];
                 low_at = c;
             }
         for (int c = 0; c < border->high_count; c++)
-            if (border->above[c * PLACES + b] - high_beside[c] < high) {
-                high = border->above[c * PLACES + b] - high_beside[c];
+            if (border->above[c * PLACES + b] - beside->high[c] < high) {
+                high = border->above[c * PLACES + b] - beside->high[c];
                 high_at = c;
             }
         if (low + high < least) {
@@ -378,7 +433,7 @@ static double against_pair(const struct search *search, const struct border *bor
             found[0] = (double)border->low[low_at];
             found[1] = z;
             found[2] = (double)border->high[high_at];
-            found[3] = y;
+            found[3] = border->ceiling - (double)b * border->step; /* as it was weighed */
         }
     }
     return least;
@@ -422,6 +477,9 @@ static bool columns_have_enough(
             work->total[r][j] = 0.0;
             work->lift_below[r][j] = work->lift_above[r][j] = IMPOSSIBLE;
         }
+    const int64_t reach = ZONES[ZONE_COUNT - 1] * (search->parts / 32);
+    inner_bets(search, 1, first + cell - reach, count + reach, &work->upward);
+    inner_bets(search, -1, first + top_row, count + rows + reach, &work->downward);
     for (int64_t place = 0; place < n; place++) {
         const int64_t arm = order[place];
         const bool may_below = place < end, may_above = place >= begin;
@@ -476,7 +534,7 @@ static bool columns_have_enough(
                 const double needed =
                     claim->log_odds + ROUNDING - (wider ? wider_stake(rank) : other_stake(rank, n));
                 const double pair_alone =
-                    against_pair(search, border, wide, -INFINITY, INFINITY, NULL, NULL, NULL);
+                    against_pair(search, border, wide, -INFINITY, INFINITY, NULL, NULL);
                 int64_t bin = 0; /* how many arms are before the middle of the stretch */
                 for (int64_t j = 0; j < count; j++) {
                     double *row = claim->found;
@@ -484,21 +542,22 @@ static bool columns_have_enough(
                     if (row != NULL) {
                         while (bin < n && arms->means[order[bin]] < x + 0.5 * width)
                             bin++;
-                        row += 9 * bin;
+                        row += 10 * bin;
                     }
                     const double limit = row == NULL ? 0.0 : row[0];
-                    double low_beside[CANDIDATES], high_beside[CANDIDATES];
+                    struct beside beside;
                     double most_low = -INFINITY, most_high = -INFINITY;
                     for (int c = 0; c < border->low_count; c++) {
                         const double *values = rows_of + c * BESIDE;
-                        low_beside[c] = least_of(values[j], values[COLUMNS + j + r]);
-                        most_low = most_of(most_low, low_beside[c]);
+                        beside.low[c] = least_of(values[j], values[COLUMNS + j + r]);
+                        most_low = most_of(most_low, beside.low[c]);
                     }
                     for (int c = 0; c < border->high_count; c++) {
                         const double *values = rows_of + (CANDIDATES + c) * BESIDE;
-                        high_beside[c] = least_of(values[j], values[COLUMNS + j + r]);
-                        most_high = most_of(most_high, high_beside[c]);
+                        beside.high[c] = least_of(values[j], values[COLUMNS + j + r]);
+                        most_high = most_of(most_high, beside.high[c]);
                     }
+                    beside.most = most_low + most_high;
                     double total = work->total[r][j] - needed;
                     if (next == 1)
                         total += work->lift_below[r][j];
@@ -506,13 +565,12 @@ static bool columns_have_enough(
                         total += work->lift_above[r][j];
                     else
                         total += most_of(work->lift_below[r][j], work->lift_above[r][j]);
-                    if (total - most_low - most_high + pair_alone >= limit)
+                    if (total - beside.most + pair_alone >= limit)
                         continue;
                     double found[4];
                     const double bottom = next == 1 ? x + width : -INFINITY;
                     const double top = next == -1 ? x + (double)cell * search->step : INFINITY;
-                    total += against_pair(
-                        search, border, wide, bottom, top, low_beside, high_beside, found);
+                    total += against_pair(search, border, wide, bottom, top, &beside, found);
                     if (total >= limit)
                         continue;
                     if (row == NULL)
@@ -523,6 +581,7 @@ static bool columns_have_enough(
                     memcpy(row + 3, found, sizeof found);
                     row[7] = needed;
                     row[8] = (double)begin;
+                    row[9] = search->scale;
                 }
             }
         }

@@ -20,7 +20,7 @@ _joint_memory = function("joint_memory", "whole", "whole")
 _joint_evidence = function("joint_evidence", "record record record", "flag")
 _joint_slopes = function("joint_slopes", "record record floats")
 
-COLUMNS = 9
+COLUMNS = 10
 IMPOSSIBLE = 1e4
 """Truths with so much evidence against them are not within the intervals."""
 
@@ -86,8 +86,9 @@ def weakest_truths(
 
     One for each place at which the middle of the empty stretch can lie among the estimates. A row
     has by how much the evidence exceeds what is needed, where the stretch begins, its width, the
-    lower arm of the pair and its mean, the upper one and its mean, the evidence that is needed, and
-    where the segment begins in `by_mean`. The search is coarse: it plans, it does not decide.
+    lower arm of the pair and its mean, the upper one and its mean, the evidence that is needed,
+    where the segment begins in `by_mean`, and the scale of the bets. The search is coarse: it
+    plans, it does not decide.
     """
     found = np.full((len(member) + 1, COLUMNS), np.inf)
     _evidence(arms, rules, member, log_odds, narrowest, (32, 32), found)

@@ -63,7 +63,7 @@ struct claim {
     const bool *member;
     double log_odds, narrowest;
     int64_t parts, most_parts;
-    double *found; /* NULL to decide; else rows of 9, one more than arms */
+    double *found; /* NULL to decide; else rows of 10, one more than arms */
     double *memory;
 };
 

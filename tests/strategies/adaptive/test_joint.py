@@ -56,6 +56,15 @@ def test_a_group_is_found_with_far_fewer_pulls():
     assert result.pulls < 40_000
 
 
+@pytest.mark.parametrize(("kind", "seed"), [("intermediate", 1002), ("mixed", 1)])
+def test_arms_that_are_sure_to_be_near_1_get_few_pulls(kind, seed):
+    """An arm whose rewards are all 1 tells little against any truth, and is pulled little."""
+    means = oddarm.datasets.synthetic(kind, 20, 2.5, seed=seed).means
+    result = oddarm.simulate(means, delta=0.1, until="found", seed=seed)
+    assert result.verdict == "confirmed"
+    assert result.counts[means > 0.999].sum() < 0.05 * result.pulls
+
+
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been():
     """A search that is saved and restored again and again pulls the same arms to the end."""
     means = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
