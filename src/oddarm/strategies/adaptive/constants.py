@@ -28,7 +28,7 @@ JOINT_SHARES = 0.35, 0.3
 against a whole truth and for that of pairs; the rest goes to the intervals of single arms.
 With 0.5 and 0.3 searches took as many pulls, within noise, but a search that ends with "none" has
 less left for its intervals."""
-JOINT_MOST_ARMS = 60
+JOINT_MOST_ARMS = 200
 """By the relative rule, with more arms there is no evidence against a whole truth: the search for
 the weakest truths is slow. With 50 arms a round takes some 20 ms, with 100 some 100 ms, and a
 search of a table of 80 arms took ten times as long as without it."""

@@ -103,7 +103,8 @@ class AdaptiveRun(Run):
         }
         self._bound: Bound
         self.begin_with(PLANNER)
-        self._outlook: tuple[int, Outlook | None] = -1, None  # and the pulls at which it was so
+        # The pulls and the arms in question for which an outlook was computed last.
+        self._outlook: tuple[int, Flags, Outlook | None] = -1, np.zeros(n, dtype=np.bool_), None
         self.margin = 0.0
         if rewards.pools is not None:
             self.margin = 8 * (n + 8) * 2.0**-53 * max(abs(rewards.low), abs(rewards.high))
@@ -130,7 +131,7 @@ class AdaptiveRun(Run):
     @property
     def _weighs_truths(self) -> bool:
         """Whether the question is one for evidence against a whole truth."""
-        return self.context.until == "found" and self.context.n <= JOINT_MOST_ARMS
+        return self.context.until != "ranked" and self.context.n <= JOINT_MOST_ARMS
 
     def begin_with(self, planner: int) -> None:
         """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
@@ -402,11 +403,15 @@ class AdaptiveRun(Run):
             self.complete,
             self.tally.pulls,
         )
-        if over or self._found_jointly():
+        if over or self._confirmed_jointly():
             self._end()
 
-    def _found_jointly(self) -> bool:
-        """Add a stage with the best guess if evidence against a whole truth confirms it."""
+    def _confirmed_jointly(self) -> bool:
+        """Confirm the arms in question by evidence against a whole truth; whether all is decided.
+
+        Until "confirmed" they are those of a stage, and all stages are to be judged. Else they are
+        the best guess, which then is the last stage.
+        """
         outlook = self._outlook_at(self.tally.counts)
         if outlook is None or not outlook.near:
             return False
@@ -414,6 +419,12 @@ class AdaptiveRun(Run):
         judgement = judge_jointly(arms, rules, member, self.joint_delta)
         if judgement is None:
             return False
+        if self.context.until == "confirmed":
+            stages = self.stages, self.complete
+            stage = open_stage("confirmed", *stages)
+            assert stage is not None
+            stage.judgement = judgement
+            return open_stage("confirmed", *stages) is None or self._confirmed_jointly()
         new = np.flatnonzero(member & ~self.members)
         if len(new):
             self.stages.append(Stage.after(self.stages, new, self.tally.pulls, len(member)))
@@ -423,19 +434,28 @@ class AdaptiveRun(Run):
                 stage.judgement = replace(judge(arms, rules, stage.members), verdict=0)
         return True
 
+    def _in_question(self) -> Flags | None:
+        """Return the arms that evidence against a whole truth is to confirm; None if nobody."""
+        if self.context.until != "confirmed":
+            return self._guess().members
+        stage = open_stage(self.context.until, self.stages, self.complete)
+        return None if stage is None else stage.members
+
     def _outlook_at(self, counts: Wholes) -> Outlook | None:
-        """Return what stands between the best guess and its confirmation after so many pulls."""
-        if not self.joint_delta:
+        """Return what stands between the arms in question and a group after so many pulls."""
+        member = self._in_question() if self.joint_delta else None
+        if member is None:
             return None
         told = bool((counts == self.tally.counts).all())
-        if told and self._outlook[0] == self.tally.pulls:
-            return self._outlook[1]
+        pulls, asked_for, outlook = self._outlook
+        if told and pulls == self.tally.pulls and bool((asked_for == member).all()):
+            return outlook
         arms = self._arms()
         if not told:
             arms = replace(arms, totals=self.tally.means * counts, counts=counts.copy())
-        outlook = look_at(arms, self._rules(), self._guess().members, self.joint_delta)
+        outlook = look_at(arms, self._rules(), member, self.joint_delta)
         if told:
-            self._outlook = self.tally.pulls, outlook
+            self._outlook = self.tally.pulls, member, outlook
         return outlook
 
     def _end(self) -> None:
@@ -458,21 +478,24 @@ class AdaptiveRun(Run):
         Args:
             another: Whether this ask has had a round already. If not, and the plan wants no pull,
                 pulls that were asked for and not told are asked for again.
-            left: How many more pulls the ask wants; None for a round. Above MANY_ARMS arms,
-                another round has them all: no reward comes in between.
+            left: How many more pulls the ask wants; None for a round. Where plans are slow, another
+                round has them all: no reward comes in between.
         """
-        at_once = left if another and self.context.n > MANY_ARMS else None
+        rest = left if another else None
         counts = self.tally.counts
         np.maximum(self.asked, counts, out=self.asked)  # rewards told after a budget
         for asked in (self.asked,) if another else (self.asked, counts):
-            self.round.fill(self._quota(asked, at_once, another))
+            self.round.fill(self._quota(asked, rest))
             if self.round.quota.any():
                 self.asked[:] = asked
                 self.round.begin(asked, counts)
                 return
 
-    def _quota(self, asked: Wholes, at_once: int | None, another: bool) -> NDArray[Any]:
-        """Return the pulls of the next round, given how often each arm has been asked for."""
+    def _quota(self, asked: Wholes, rest: int | None) -> NDArray[Any]:
+        """Return the pulls of the next round, given how often each arm has been asked for.
+
+        `rest` is what an ask still wants that has had a round already; else None.
+        """
         limits = self.tally.limits
         left = None if limits is None else np.maximum(limits - asked, 0)
         # First every arm once, then again, …
@@ -484,10 +507,10 @@ class AdaptiveRun(Run):
         if quota.any() or not self.ready:
             return quota
         if self.context.until == "budget":
-            quota = self._guess_quota(asked, at_once)
+            quota = self._guess_quota(asked, rest if self.context.n > MANY_ARMS else None)
         else:
-            quota = self._planned_quota(asked, at_once, another)
-            if another and self._short_asks and not quota.any():
+            quota = self._planned_quota(asked, rest)
+            if rest is not None and self._short_asks and not quota.any():
                 return quota
         if left is not None:
             quota = np.minimum(quota, left)
@@ -500,20 +523,18 @@ class AdaptiveRun(Run):
         """Return the arms that a plan asks for although no arm has rows left."""
         if not self.ready:
             return []
-        return np.flatnonzero(self._planned_quota(self.tally.counts, None, False)).tolist()
+        return np.flatnonzero(self._planned_quota(self.tally.counts, None)).tolist()
 
-    def _planned_quota(self, asked: Wholes, at_once: int | None, another: bool) -> Floats:
-        """Return the pulls of a round by a plan, whatever arms have left."""
+    def _planned_quota(self, asked: Wholes, rest: int | None) -> Floats:
+        """Return the pulls of a round by a plan, whatever arms have left; `rest` as above."""
         outlook = self._outlook_at(asked)
         if outlook is not None and not (outlook.margins >= 0).all():
             quota = pulls_towards(outlook, asked.astype(np.float64), self.context.costs)
-            if at_once is not None:
-                quota = np.ceil(quota * (at_once / quota.sum()))
-            return quota
+            return np.ceil(quota * max(1.0, (rest or 0) / quota.sum()))
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
-        if plan.cost == 0 and another and self._short_asks:
+        if plan.cost == 0 and rest is not None and self._short_asks:
             return np.zeros(len(counts))  # the pulls of this ask may decide
         while plan.cost == 0 and self.pair_delta and caution < MAX_CAUTION:
             # The evidence that was planned for is not enough.
@@ -535,10 +556,10 @@ class AdaptiveRun(Run):
             # So that no arm stays unknown, and every search with a slack ends.
             behind = np.ceil(LEAST_SHARE * counts.mean()) - counts
             quota = np.maximum(quota, np.minimum(behind, step))
-        if at_once is not None and wanted.any():
+        if rest is not None and len(asked) > MANY_ARMS and wanted.any():
             # Beyond all that seems needed, in the proportions of a plan for more evidence.
             beyond = plan.cost == 0 or caution > self.caution
-            share = at_once / wanted.sum()
+            share = rest / wanted.sum()
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
 
