@@ -1,4 +1,5 @@
-/* Whether arms are a group, by evidence against a whole truth; for endless 0/1 rewards.
+/* Whether arms are a group, by evidence against a whole truth; for endless rewards in
+ * [0, 1].
  *
  * docs/adaptive.md, "Evidence against a whole truth", has the statement and its proof;
  * tests/reference/joint.py has the bets written down one by one. In short: if the members are not a
@@ -6,6 +7,7 @@
  * group are at most `sure_factor` times t apart. Against means like that, bet that arms beside the
  * stretch lie inside it, and that the two at the border are further apart. What such bets have
  * become is bounded from below over all such means, cell by cell of (x, t). */
+#include "bets.h"
 #include "blocks.h"
 
 /* Into how many parts an octave of widths is divided; bets are the same within a part. */
@@ -74,20 +76,22 @@ static double mixed_capital(const double *capitals, const double *stakes, int co
     return most + log(total);
 }
 
-/* The log capital of bets that a mean is `way` (-1 below, 1 above) of `value`, by some steps. */
-static double capital_against(double successes, double failures, double value, int way,
+/* The log capital of bets that the mean of an arm is `way` (-1 below, 1 above) of `value`, by some
+ * steps. */
+static double capital_against(const struct arms *arms, int64_t arm, double value, int way,
     double scale, const double *steps, const double *stakes, int count)
 {
-    double capitals[8];
-    value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
-    for (int k = 0; k < count; k++) {
-        const double step = steps[k] * scale;
-        const double other = way < 0 ? most_of(value - step, value / 16.0)
-                                     : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
-        capitals[k] =
-            successes * log(other / value) + failures * log((1.0 - other) / (1.0 - value));
-    }
-    return mixed_capital(capitals, stakes, count);
+    const struct sample told = told_of(arms, arm, way);
+    const int guesses = guesses_for(arms->scatter);
+    double capitals[PAIR * GUESSES], parts[PAIR * GUESSES];
+    int placed = 0;
+    for (int k = 0; k < count; k++)
+        for (int guess = 0; guess < guesses; guess++, placed++) {
+            const struct bet bet = bet_on(value, steps[k] * scale * LONGER[guess], way);
+            capitals[placed] = log_capital_of(&bet, &told);
+            parts[placed] = stakes[k] / guesses;
+        }
+    return mixed_capital(capitals, parts, placed);
 }
 
 /* log(1 - p + p · exp(capital)). */
@@ -132,7 +136,6 @@ static struct spot cheapest_spot(
     const struct arms *arms, int64_t arm, int way, double edge, double scale)
 {
     const double low = arms->low[arm] - scale / 32.0, high = arms->high[arm] + scale / 32.0;
-    const double successes = arms->totals[arm];
     struct spot best = {IMPOSSIBLE, edge, 0.0};
     for (int zone = 0; zone < ZONE_COUNT; zone++) {
         const double near = ZONES[zone] * scale / 32.0;
@@ -147,10 +150,9 @@ static struct spot cheapest_spot(
                 continue;
             value = most_of(edge + near, low);
         }
-        const double failures = (double)arms->counts[arm] - successes;
-        const double evidence = partly(capital_against(successes, failures, value, way, scale,
-                                           INNER_STEPS, INNER_STAKES, INNER),
-            INSIDE[zone]);
+        const double evidence =
+            partly(capital_against(arms, arm, value, way, scale, INNER_STEPS, INNER_STAKES, INNER),
+                INSIDE[zone]);
         if (evidence < best.evidence)
             best = (struct spot){evidence, value, INSIDE[zone]};
     }
@@ -204,14 +206,13 @@ void joint_slopes(const struct arms *arms, const struct claim *claim, double *sl
             ways[lift[side]] = side == 0 ? -1 : 1;
         }
     for (int64_t arm = 0; arm < n; arm++) {
-        const double ones = arms->totals[arm], count = (double)arms->counts[arm];
+        const double mean = arms->totals[arm] / (double)arms->counts[arm];
         const double value = arm == low_arm ? row[4] : arm == high_arm ? row[6] : spots[arm].value;
         const int way = arm == low_arm ? -1 : arm == high_arm ? 1 : ways[arm];
-        const double rate = least_of(most_of(ones / count, 1e-9), 1.0 - 1e-9);
+        const struct sample told = told_of(arms, arm, way);
         slopes[arm] = 0.0;
-        if ((way > 0 ? rate > value : rate < value) && value > 0.0 && value < 1.0)
-            slopes[arm] =
-                rate * log(rate / value) + (1.0 - rate) * log((1.0 - rate) / (1.0 - value));
+        if (way * (mean - value) > 0.0 && value > 0.0 && value < 1.0)
+            slopes[arm] = growth_against(value, &told);
     }
 }
 
@@ -239,8 +240,7 @@ static void against_outside(
     const struct search *search, int64_t arm, int way, int64_t first, int64_t count, double *out)
 {
     const struct arms *arms = search->arms;
-    const double successes = arms->totals[arm];
-    const double failures = (double)arms->counts[arm] - successes, step = search->step;
+    const double step = search->step;
     const int64_t unit = search->parts / 32, reach = ZONES[ZONE_COUNT - 1] * unit;
     double *capital = search->work->capital;
     const double low = arms->low[arm], high = arms->high[arm];
@@ -249,16 +249,16 @@ static void against_outside(
     const int64_t size = count + reach;
     const int64_t lowest = (int64_t)floor(low / step), highest = (int64_t)ceil(high / step);
     const int64_t clip = way > 0 ? highest : lowest;
-    const double clipped = capital_against(successes, failures, (double)clip * step, way,
-        search->scale, INNER_STEPS, INNER_STAKES, INNER);
+    const double clipped = capital_against(
+        arms, arm, (double)clip * step, way, search->scale, INNER_STEPS, INNER_STAKES, INNER);
     for (int64_t k = 0; k < size; k++) {
         const int64_t place = begin + k;
         if (place < lowest - 1 || place > highest + 1) {
             capital[k] = 0.0; /* not used */
             continue;
         }
-        capital[k] = capital_against(successes, failures, (double)place * step, way, search->scale,
-            INNER_STEPS, INNER_STAKES, INNER);
+        capital[k] = capital_against(
+            arms, arm, (double)place * step, way, search->scale, INNER_STEPS, INNER_STAKES, INNER);
     }
     for (int64_t k = 0; k < count; k++) {
         const int64_t edge = first + k;
@@ -298,16 +298,14 @@ static void weigh_pairs(const struct search *search, struct border *border)
         border->least_below[a] = border->least_above[a] = IMPOSSIBLE;
     for (int c = 0; c < border->low_count; c++) {
         const int64_t arm = border->low[c];
-        const double successes = arms->totals[arm];
-        const double failures = (double)arms->counts[arm] - successes;
         double *row = border->below + c * PLACES;
         for (int64_t a = 0; a < border->places; a++) {
             const double value = border->start + (double)a * step;
             row[a] = IMPOSSIBLE;
             if (value > arms->high[arm] || value + step < arms->low[arm])
                 continue;
-            row[a] = partly(capital_against(successes, failures, value, -1, search->scale,
-                                PAIR_STEPS, PAIR_STAKES, PAIR),
+            row[a] = partly(
+                capital_against(arms, arm, value, -1, search->scale, PAIR_STEPS, PAIR_STAKES, PAIR),
                 FURTHER);
             border->least_below[a] = least_of(border->least_below[a], row[a]);
         }
@@ -317,16 +315,14 @@ static void weigh_pairs(const struct search *search, struct border *border)
     border->beyond = count < PLACES ? count : PLACES;
     for (int c = 0; c < border->high_count; c++) {
         const int64_t arm = border->high[c];
-        const double successes = arms->totals[arm];
-        const double failures = (double)arms->counts[arm] - successes;
         double *row = border->above + c * PLACES;
         for (int64_t b = 0; b < border->beyond; b++) {
             const double value = border->ceiling - (double)b * step;
             row[b] = IMPOSSIBLE;
             if (value < arms->low[arm])
                 continue;
-            row[b] = partly(capital_against(successes, failures, value, 1, search->scale,
-                                PAIR_STEPS, PAIR_STAKES, PAIR),
+            row[b] = partly(
+                capital_against(arms, arm, value, 1, search->scale, PAIR_STEPS, PAIR_STAKES, PAIR),
                 FURTHER);
             border->least_above[b] = least_of(border->least_above[b], row[b]);
         }
