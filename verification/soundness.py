@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from tests.reference.pieces import capital_against, pieces
 
-from oddarm.kernels.pieces import nobody_else_apart
+from oddarm.kernels.pieces import Told, nobody_else_apart
 from verification.group_truths import compared_with_bets
 from verification.report import Check
 
@@ -35,7 +35,7 @@ def contradictions(seeds: Iterable[int]) -> tuple[int, int, int]:
         totals = rng.binomial(counts.astype(np.int64), means).astype(np.float64)
         member = np.zeros(n, dtype=np.bool_)
         member[rng.permutation(n)[: int(rng.integers(0, most + 1))]] = True
-        if not nobody_else_apart(totals, counts, member, gap, most, delta):
+        if not nobody_else_apart(Told(totals, counts), member, gap, most, delta):
             continue
         certain += 1
         for truth in _truths(rng, totals / counts, gap, most, member):

@@ -48,7 +48,7 @@ class _Arms(Record):
         flags declared
         floats totals
         wholes counts
-        floats pulls single_evidence left work
+        floats scatter pulls single_evidence left work
     """)
     _fields_: ClassVar = fields(kinds)
 
@@ -69,6 +69,8 @@ class Arms:
         declared: Which arms are declared.
         totals: Sums of the rewards told; for the evidence of pairs.
         counts: How many rewards were told; for the evidence of pairs.
+        scatter: Sums of squared deviations from the means of the rewards told, or of those from
+            which a plan starts; None for 0/1 rewards.
         pulls: What the pulls of each arm from which a plan starts have cost.
         single_evidence: The log capital at which the interval of each arm ends; None if plans are
             not to count on the evidence of pairs.
@@ -89,6 +91,7 @@ class Arms:
     declared: Flags
     totals: Floats | None = None
     counts: Wholes | None = None
+    scatter: Floats | None = None
     pulls: Floats | None = None
     single_evidence: Floats | None = None
     left: Floats | None = None

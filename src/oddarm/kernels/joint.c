@@ -1,4 +1,5 @@
-/* Whether arms are a group, by evidence against a whole truth; for endless 0/1 rewards.
+/* Whether arms are a group, by evidence against a whole truth; for endless rewards in
+ * [0, 1].
  *
  * docs/adaptive.md, "Evidence against a whole truth", has the statement and its proof;
  * tests/reference/joint.py has the bets written down one by one. In short: if the members are not a
@@ -6,6 +7,7 @@
  * group are at most `sure_factor` times t apart. Against means like that, bet that arms beside the
  * stretch lie inside it, and that the two at the border are further apart. What such bets have
  * become is bounded from below over all such means, cell by cell of (x, t). */
+#include "bets.h"
 #include "blocks.h"
 
 /* Into how many parts an octave of widths is divided; bets are the same within a part. */
@@ -40,8 +42,9 @@ static const double PAIR_STAKES[] = {0.15, 0.15, 0.2, 0.2, 0.2, 0.1};
 #define IMPOSSIBLE 1e6
 /* A log capital beyond this counts as this one. */
 #define ENOUGH 60.0
-/* More candidates for a pair on one side of a border are not looked at. */
+/* More candidates for a pair on one side of a border are not looked at: to decide, and to plan. */
 #define CANDIDATES 24
+#define PLANNED_CANDIDATES 8
 /* Places that are looked at for a pair: to decide, and to plan. */
 #define PLACES 512
 #define PLANNED_PLACES 64
@@ -60,14 +63,24 @@ struct border {
     double *least_below;
 };
 
-/* The inner bets against a mean at each of the columns at hand. */
-struct innerbets {
-    int64_t first;
-    double success[INNER][WINDOW], failure[INNER][WINDOW];
+/* Bets of one kind, one way, against a mean at one place. */
+#define MOST_BETS (PAIR * GUESSES)
+struct bets {
+    int count;
+    struct bet bets[MOST_BETS];
+    double stakes[MOST_BETS];
 };
 
+/* How far off bets of a kind take a mean to be, in parts of the stretch, and what is staked. */
+struct kind {
+    int count;
+    const double *steps, *stakes;
+};
+static const struct kind INNER_BETS = {INNER, INNER_STEPS, INNER_STAKES};
+static const struct kind PAIR_BETS = {PAIR, PAIR_STEPS, PAIR_STAKES};
+
 struct cellwork {
-    struct innerbets upward, downward;
+    struct bets upward[WINDOW], downward[WINDOW]; /* inner bets at the columns at hand */
     double capital[WINDOW];
     double below[COLUMNS + 2], above[COLUMNS + ROWS + 2];
     double total[ROWS][COLUMNS], lift_below[ROWS][COLUMNS], lift_above[ROWS][COLUMNS];
@@ -76,38 +89,45 @@ struct cellwork {
 /* log Σ stakes · exp(capitals). */
 static double mixed_capital(const double *capitals, const double *stakes, int count)
 {
-    double most = capitals[0];
-    for (int k = 1; k < count; k++)
+    double most = -INFINITY, total = 0.0;
+    for (int k = 0; k < count; k++)
         most = most_of(most, capitals[k]);
-    double total = 0.0;
     for (int k = 0; k < count; k++)
         if (capitals[k] > most - 40.0)
             total += stakes[k] * exp(capitals[k] - most);
     return most + log(total);
 }
 
-/* A mean that can be bet against: neither 0 nor 1. */
-static double within(double value) { return least_of(most_of(value, 1e-12), 1.0 - 1e-12); }
-
-/* The rate that a bet is on: `step` below `value` (way -1) or above it (1). */
-static double bet_rate(double value, int way, double step)
+/* Place bets that a mean is `way` (-1 below, 1 above) of `value`. */
+static void place_bets(struct bets *bets, const struct arms *arms, double value, int way,
+    double scale, struct kind kind)
 {
-    return way < 0 ? most_of(value - step, value / 16.0)
-                   : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
+    const int guesses = guesses_for(arms->scatter);
+    bets->count = 0;
+    for (int k = 0; k < kind.count; k++)
+        for (int guess = 0; guess < guesses; guess++) {
+            bets->stakes[bets->count] = kind.stakes[k] / guesses;
+            bets->bets[bets->count++] = bet_on(value, kind.steps[k] * scale * LONGER[guess], way);
+        }
 }
 
-/* The log capital of bets that a mean is `way` (-1 below, 1 above) of `value`, by some steps. */
-static double capital_against(double successes, double failures, double value, int way,
-    double scale, const double *steps, const double *stakes, int count)
+/* The log of what bets have become. */
+static double capital_of(const struct bets *bets, const struct sample *told)
 {
-    double capitals[8];
-    value = within(value);
-    for (int k = 0; k < count; k++) {
-        const double other = bet_rate(value, way, steps[k] * scale);
-        capitals[k] =
-            successes * log(other / value) + failures * log((1.0 - other) / (1.0 - value));
-    }
-    return mixed_capital(capitals, stakes, count);
+    double capitals[MOST_BETS];
+    for (int k = 0; k < bets->count; k++)
+        capitals[k] = log_capital_of(&bets->bets[k], told);
+    return mixed_capital(capitals, bets->stakes, bets->count);
+}
+
+/* The log capital of bets that the mean of an arm is `way` of `value`. */
+static double capital_against(
+    const struct arms *arms, int64_t arm, double value, int way, double scale, struct kind kind)
+{
+    const struct sample told = told_of(arms, arm, way);
+    struct bets bets;
+    place_bets(&bets, arms, value, way, scale, kind);
+    return capital_of(&bets, &told);
 }
 
 /* log(1 - p + p · exp(capital)). */
@@ -152,7 +172,6 @@ static struct spot cheapest_spot(
     const struct arms *arms, int64_t arm, int way, double edge, double scale)
 {
     const double low = arms->low[arm] - scale / 32.0, high = arms->high[arm] + scale / 32.0;
-    const double successes = arms->totals[arm];
     struct spot best = {IMPOSSIBLE, edge, 0.0};
     for (int zone = 0; zone < ZONE_COUNT; zone++) {
         const double near = ZONES[zone] * scale / 32.0;
@@ -167,10 +186,8 @@ static struct spot cheapest_spot(
                 continue;
             value = most_of(edge + near, low);
         }
-        const double failures = (double)arms->counts[arm] - successes;
-        const double evidence = partly(capital_against(successes, failures, value, way, scale,
-                                           INNER_STEPS, INNER_STAKES, INNER),
-            INSIDE[zone]);
+        const double evidence =
+            partly(capital_against(arms, arm, value, way, scale, INNER_BETS), INSIDE[zone]);
         if (evidence < best.evidence)
             best = (struct spot){evidence, value, INSIDE[zone]};
     }
@@ -223,14 +240,13 @@ void joint_slopes(const struct arms *arms, const struct claim *claim, double *sl
             ways[lift[side]] = side == 0 ? -1 : 1;
         }
     for (int64_t arm = 0; arm < n; arm++) {
-        const double ones = arms->totals[arm], count = (double)arms->counts[arm];
+        const double mean = arms->totals[arm] / (double)arms->counts[arm];
         const double value = arm == low_arm ? row[4] : arm == high_arm ? row[6] : spots[arm].value;
         const int way = arm == low_arm ? -1 : arm == high_arm ? 1 : ways[arm];
-        const double rate = least_of(most_of(ones / count, 1e-9), 1.0 - 1e-9);
+        const struct sample told = told_of(arms, arm, way);
         slopes[arm] = 0.0;
-        if ((way > 0 ? rate > value : rate < value) && value > 0.0 && value < 1.0)
-            slopes[arm] =
-                rate * log(rate / value) + (1.0 - rate) * log((1.0 - rate) / (1.0 - value));
+        if (way * (mean - value) > 0.0 && value > 0.0 && value < 1.0)
+            slopes[arm] = growth_against(value, &told);
     }
 }
 
@@ -252,20 +268,13 @@ struct search {
 
 #define BESIDE (2 * COLUMNS + ROWS + 4)
 
-/* What one success and one failure add to the log capital of each inner bet, against a mean at
- * columns first, first + 1, …; the bet is that the mean is above if `way` is 1, below if it is -1.
- */
+/* Place the inner bets against means at columns first, first + 1, …: they serve all arms. */
 static void inner_bets(
-    const struct search *search, int way, int64_t first, int64_t count, struct innerbets *bets)
+    const struct search *search, int way, int64_t first, int64_t count, struct bets *bets)
 {
-    bets->first = first;
     for (int64_t k = 0; k < count; k++)
-        for (int b = 0; b < INNER; b++) {
-            const double value = within((double)(first + k) * search->step);
-            const double other = bet_rate(value, way, INNER_STEPS[b] * search->scale);
-            bets->success[b][k] = log(other / value);
-            bets->failure[b][k] = log((1.0 - other) / (1.0 - value));
-        }
+        place_bets(&bets[k], search->arms, (double)(first + k) * search->step, way, search->scale,
+            INNER_BETS);
 }
 
 /* Against an arm that is below the stretch if `way` is 1, above if it is -1: the log capital if
@@ -277,31 +286,28 @@ static void against_outside(
     const struct search *search, int64_t arm, int way, int64_t first, int64_t count, double *out)
 {
     const struct arms *arms = search->arms;
-    const struct innerbets *bets = way > 0 ? &search->work->upward : &search->work->downward;
-    const double successes = arms->totals[arm];
-    const double failures = (double)arms->counts[arm] - successes, step = search->step;
+    const struct bets *bets = way > 0 ? search->work->upward : search->work->downward;
+    const struct sample told = told_of(arms, arm, way);
+    const double step = search->step;
     const int64_t unit = search->parts / 32, reach = ZONES[ZONE_COUNT - 1] * unit;
     const int64_t lowest = (int64_t)floor(arms->low[arm] / step);
     const int64_t highest = (int64_t)ceil(arms->high[arm] / step);
     double *capital = search->work->capital;
-    int64_t from = way > 0 ? first - reach : first, to = from + count + reach - 1;
-    from = from > lowest ? from : lowest;
-    to = to < highest ? to : highest;
+    const int64_t begin = way > 0 ? first - reach : first;
+    const int64_t from = begin > lowest ? begin : lowest;
+    const int64_t end = begin + count + reach - 1, to = end < highest ? end : highest;
     for (int64_t place = from; place <= to; place++) {
-        const int64_t k = place - bets->first;
+        const struct bets *placed = &bets[place - begin];
         double total = 0.0;
-        for (int b = 0; b < INNER; b++) {
-            const double log_capital =
-                successes * bets->success[b][k] + failures * bets->failure[b][k];
-            total += INNER_STAKES[b] * exp(least_of(log_capital, ENOUGH));
-        }
+        for (int k = 0; k < placed->count; k++)
+            total +=
+                placed->stakes[k] * exp(least_of(log_capital_of(&placed->bets[k], &told), ENOUGH));
         capital[place - from] = total;
     }
     /* The end of the interval beyond which the arm cannot go towards the stretch. */
     const int64_t clip = way > 0 ? highest : lowest;
-    const double clipped =
-        exp(least_of(ENOUGH, capital_against(successes, failures, (double)clip * step, way,
-                                 search->scale, INNER_STEPS, INNER_STAKES, INNER)));
+    const double clipped = exp(least_of(
+        ENOUGH, capital_against(arms, arm, (double)clip * step, way, search->scale, INNER_BETS)));
     const double last = INSIDE[ZONE_COUNT - 1], beyond = log(1.0 - last + last * clipped);
     for (int64_t k = 0; k < count; k++) {
         const int64_t edge = first + k;
@@ -343,39 +349,37 @@ static void weigh_pairs(const struct search *search, struct border *border)
     border->places = range >= 0.0 ? (int64_t)ceil(range / step) + 1 : 0;
     for (int64_t a = 0; a < PLACES; a++)
         border->least_below[a] = border->least_above[a] = IMPOSSIBLE;
-    for (int c = 0; c < border->low_count; c++) {
-        const int64_t arm = border->low[c];
-        const double successes = arms->totals[arm];
-        const double failures = (double)arms->counts[arm] - successes;
-        double *row = border->below + c * PLACES;
-        for (int64_t a = 0; a < border->places; a++) {
-            const double value = border->start + (double)a * step;
-            row[a] = IMPOSSIBLE;
+    for (int64_t a = 0; a < border->places; a++) {
+        const double value = border->start + (double)a * step;
+        struct bets bets;
+        place_bets(&bets, arms, value, -1, search->scale, PAIR_BETS);
+        for (int c = 0; c < border->low_count; c++) {
+            const int64_t arm = border->low[c];
+            double *found = &border->below[c * PLACES + a];
+            *found = IMPOSSIBLE;
             if (value > arms->high[arm] || value + step < arms->low[arm])
                 continue;
-            row[a] = partly(capital_against(successes, failures, value, -1, search->scale,
-                                PAIR_STEPS, PAIR_STAKES, PAIR),
-                FURTHER);
-            border->least_below[a] = least_of(border->least_below[a], row[a]);
+            const struct sample told = told_of(arms, arm, -1);
+            *found = partly(capital_of(&bets, &told), FURTHER);
+            border->least_below[a] = least_of(border->least_below[a], *found);
         }
     }
     /* Above: from the ceiling downwards. */
     int64_t count = (int64_t)ceil((border->ceiling - border->floor) / step) + 1;
     border->beyond = count < PLACES ? count : PLACES;
-    for (int c = 0; c < border->high_count; c++) {
-        const int64_t arm = border->high[c];
-        const double successes = arms->totals[arm];
-        const double failures = (double)arms->counts[arm] - successes;
-        double *row = border->above + c * PLACES;
-        for (int64_t b = 0; b < border->beyond; b++) {
-            const double value = border->ceiling - (double)b * step;
-            row[b] = IMPOSSIBLE;
+    for (int64_t b = 0; b < border->beyond; b++) {
+        const double value = border->ceiling - (double)b * step;
+        struct bets bets;
+        place_bets(&bets, arms, value, 1, search->scale, PAIR_BETS);
+        for (int c = 0; c < border->high_count; c++) {
+            const int64_t arm = border->high[c];
+            double *found = &border->above[c * PLACES + b];
+            *found = IMPOSSIBLE;
             if (value < arms->low[arm])
                 continue;
-            row[b] = partly(capital_against(successes, failures, value, 1, search->scale,
-                                PAIR_STEPS, PAIR_STAKES, PAIR),
-                FURTHER);
-            border->least_above[b] = least_of(border->least_above[b], row[b]);
+            const struct sample told = told_of(arms, arm, 1);
+            *found = partly(capital_of(&bets, &told), FURTHER);
+            border->least_above[b] = least_of(border->least_above[b], *found);
         }
     }
 }
@@ -478,8 +482,8 @@ static bool columns_have_enough(
             work->lift_below[r][j] = work->lift_above[r][j] = IMPOSSIBLE;
         }
     const int64_t reach = ZONES[ZONE_COUNT - 1] * (search->parts / 32);
-    inner_bets(search, 1, first + cell - reach, count + reach, &work->upward);
-    inner_bets(search, -1, first + top_row, count + rows + reach, &work->downward);
+    inner_bets(search, 1, first + cell - reach, count + reach, work->upward);
+    inner_bets(search, -1, first + top_row, count + rows + reach, work->downward);
     for (int64_t place = 0; place < n; place++) {
         const int64_t arm = order[place];
         const bool may_below = place < end, may_above = place >= begin;
@@ -595,6 +599,7 @@ static bool find_borders(const struct search *search)
     const struct arms *arms = search->arms;
     const int64_t n = arms->n, *order = arms->by_mean;
     const bool *member = search->claim->member;
+    const int most = search->cell ? CANDIDATES : PLANNED_CANDIDATES;
     for (int64_t b = 0; b < search->border_count; b++) {
         struct border *border = &search->borders[b];
         border->floor = border->top = -INFINITY;
@@ -621,14 +626,14 @@ static bool find_borders(const struct search *search)
         border->low_count = border->high_count = 0;
         for (int64_t k = at - 1; k >= border->begin; k--) /* the nearest first */
             if (arms->high[order[k]] >= border->floor) {
-                if (border->low_count < CANDIDATES)
+                if (border->low_count < most)
                     border->low[border->low_count++] = order[k];
                 else if (search->cell)
                     return false;
             }
         for (int64_t k = at; k < border->end; k++)
             if (arms->low[order[k]] <= border->ceiling) {
-                if (border->high_count < CANDIDATES)
+                if (border->high_count < most)
                     border->high[border->high_count++] = order[k];
                 else if (search->cell)
                     return false;

@@ -1,4 +1,4 @@
-"""Whether arms are a group, by evidence against a whole truth, for endless 0/1 rewards.
+"""Whether arms are a group, by evidence against a whole truth, for rewards in [0, 1].
 
 docs/adaptive.md has the statement and its proof; joint.c does the work, and says how in short.
 """

@@ -23,6 +23,7 @@ struct arms {
     const bool *declared;
     const double *totals;
     const int64_t *counts;
+    const double *scatter;                 /* NULL for 0/1 rewards */
     const double *pulls, *single_evidence; /* the last is NULL without the evidence of pairs */
     const double *left;                    /* NULL unless plans are for pools that end */
     char *work;
@@ -51,6 +52,7 @@ struct target {
 struct bulk {
     int64_t n;
     const double *totals, *counts; /* told, or foreseen: they need not be whole */
+    const double *scatter;         /* NULL for 0/1 rewards */
     const bool *member;
     double gap;
     int64_t max_members;

@@ -1,9 +1,10 @@
-/* Gaps made certain by the evidence of two neighbours at once, for endless 0/1 rewards.
+/* Gaps made certain by the evidence of two neighbours at once, for endless rewards in [0, 1].
  *
  * docs/adaptive.md has the statement and its proof. In short: whatever the true means are, bet that
  * each two neighbours among them are further apart than they are, with a stake as large as their
  * gap; all gaps together are at most 1. A pair of values at which the capital exceeds 1/delta is
  * rejected. */
+#include "bets.h"
 #include "blocks.h"
 
 /* Share of the stake that is spread over the gaps by their widths. */
@@ -27,9 +28,10 @@ static const double STAKES[] = {0.05, 0.1, 0.15, 0.17, 0.17, 0.15, 0.12, 0.09};
 #define SCALES ((int)(sizeof RATIOS / sizeof *RATIOS))
 
 /* How far off each bet takes a mean to be, and what is staked on it. */
+#define MOST_BETS (SCALES * GUESSES)
 struct bets {
     int count;
-    double steps[OCTAVES], stakes[OCTAVES];
+    double steps[MOST_BETS], stakes[MOST_BETS];
 };
 
 /* The arms, and which of them are looked at, below and above the gap. The highest arm below is at
@@ -59,25 +61,18 @@ static double weakest(const struct sides *sides, double start, double stop, doub
     const struct arms *arms = sides->known;
     const int64_t *candidates = way < 0 ? sides->below : sides->above;
     const int64_t count = way < 0 ? sides->below_count : sides->above_count;
-    double up[OCTAVES], down[OCTAVES];
-    value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
-    for (int k = 0; k < bets->count; k++) {
-        const double step = bets->steps[k];
-        const double other = way < 0 ? most_of(value - step, value / 16.0)
-                                     : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
-        up[k] = log(other / value);
-        down[k] = log((1.0 - other) / (1.0 - value));
-    }
+    struct bet each[MOST_BETS];
+    for (int k = 0; k < bets->count; k++)
+        each[k] = bet_on(value, bets->steps[k], way);
     double least = INFINITY;
     for (int64_t a = 0; a < count; a++) {
         const int64_t arm = candidates[a];
         if (arms->high[arm] < start || arms->low[arm] > stop)
             continue;
-        const double successes = arms->totals[arm];
-        const double failures = (double)arms->counts[arm] - successes;
+        const struct sample told = told_of(arms, arm, way);
         double most = -INFINITY, total = 0.0;
         for (int k = 0; k < bets->count; k++) {
-            const double capital = successes * up[k] + failures * down[k];
+            const double capital = log_capital_of(&each[k], &told);
             if (capital > most) {
                 total = total * exp(most - capital) + bets->stakes[k];
                 most = capital;
@@ -182,13 +177,15 @@ double certain_gap(const struct arms *known, int64_t at, double estimate, double
 
     /* Nor at a larger one, as far as that goes: by parts of an octave, and by halves of the last.
      */
-    bets.count = SCALES;
-    memcpy(bets.stakes, STAKES, sizeof STAKES);
+    const int guesses = guesses_for(known->scatter);
+    bets.count = SCALES * guesses;
+    for (int k = 0; k < bets.count; k++)
+        bets.stakes[k] = STAKES[k / guesses] / guesses;
     int halvings = 0;
     double cell = exp2(-(place - 1) / FINE), next_gap = cell;
     while (gap < estimate && halvings <= HALVINGS) {
-        for (int k = 0; k < SCALES; k++)
-            bets.steps[k] = RATIOS[k] * cell;
+        for (int k = 0; k < bets.count; k++)
+            bets.steps[k] = RATIOS[k / guesses] * cell * LONGER[k % guesses];
         needed = gap_evidence(gap, n, delta);
         if (!rejected(&sides, floor, least_of(top, ceiling - gap), gap, next_gap, needed, &bets)) {
             next_gap = gap + (next_gap - gap) / 2;

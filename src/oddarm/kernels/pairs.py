@@ -1,4 +1,4 @@
-"""Gaps made certain by the evidence of two neighbours at once, for endless 0/1 rewards.
+"""Gaps made certain by the evidence of two neighbours at once, for rewards in [0, 1].
 
 docs/adaptive.md has the statement and its proof; pairs.c does the work, and says how in short.
 """

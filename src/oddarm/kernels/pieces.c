@@ -1,5 +1,5 @@
-/* Whether an arm outside a set can lie apart, by evidence against a whole truth; for endless 0/1
- * rewards and the absolute rule.
+/* Whether an arm outside a set can lie apart, by evidence against a whole truth; for endless
+ * rewards in [0, 1] and the absolute rule.
  *
  * docs/adaptive.md, "The absolute rule", has the statement and its proof;
  * tests/reference/pieces.py has the bets written down one by one. In short: if an arm lies apart,
@@ -8,6 +8,7 @@
  * others of the piece are lower than a, and that the arms outside are nearer; or the same from the
  * other end. What such bets have become is bounded from below over all such means, rectangle by
  * rectangle of (a, b). */
+#include "bets.h"
 #include "blocks.h"
 
 /* The bets on arms beside the one at the end of the piece are placed in several ways at once, each
@@ -58,24 +59,35 @@ static const double OWN_STAKED[OWN] = {0.4, 0.3, 0.2};
  * lack would otherwise all grow too far. */
 #define PASS_GROWTH 1.6
 
-/* The log likelihood ratio of one success and of one failure, for the bet that a mean is `step`
- * above `value` (way 1) or below it (way -1). */
-struct bet {
-    double success, failure;
+/* The same bet with all its steps. */
+struct bets {
+    struct bet each[GUESSES];
 };
 
-static struct bet bet_on(double value, double step, int way)
+static struct bets bets_on(const struct bulk *bulk, double value, double step, int way)
 {
-    value = least_of(most_of(value, 1e-12), 1.0 - 1e-12);
-    const double other = way < 0 ? most_of(value - step, value / 16.0)
-                                 : 1.0 - most_of(1.0 - value - step, (1.0 - value) / 16.0);
-    return (struct bet){log(other / value), log((1.0 - other) / (1.0 - value))};
+    struct bets bets;
+    for (int k = 0; k < guesses_for(bulk->scatter); k++)
+        bets.each[k] = bet_on(value, step * bulk->gap * LONGER[k], way);
+    return bets;
 }
 
-static double capital(struct bet bet, double successes, double pulls)
+/* The rewards of an arm, for bets one way. */
+static struct sample rewards_of(const struct bulk *bulk, int64_t arm, int way)
 {
-    const double exponent = successes * bet.success + (pulls - successes) * bet.failure;
-    return exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
+    const double *scatter = bulk->scatter == NULL ? NULL : &bulk->scatter[arm];
+    return sample_of(bulk->totals[arm], bulk->counts[arm], scatter, way);
+}
+
+static double capital(const struct bulk *bulk, const struct bets *bets, const struct sample *told)
+{
+    const int guesses = guesses_for(bulk->scatter);
+    double total = 0.0;
+    for (int k = 0; k < guesses; k++) {
+        const double exponent = log_capital_of(&bets->each[k], told);
+        total += exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
+    }
+    return total / guesses;
 }
 
 /* For each way but the first, and each arm: the least factor of its bets if it is at `edge` or
@@ -90,16 +102,17 @@ static void least_factors(const struct bulk *bulk, double edge, int way, double 
         const double place = edge - way * ZONE_STARTS[zone] * bulk->gap;
         if (place < 0.0 || place > 1.0)
             break;
-        struct bet bets[STEPS];
+        struct bets bets[STEPS];
         double staked[WAYS];
         for (int step = 0; step < STEPS; step++)
-            bets[step] = bet_on(place, BET_STEPS[step] * bulk->gap, way);
+            bets[step] = bets_on(bulk, place, BET_STEPS[step], way);
         for (int kind = 1; kind < WAYS; kind++)
             staked[kind] = STAKED[kind][zone] / (zone == ZONES - 1 ? (double)n : 1.0);
         for (int64_t arm = 0; arm < n; arm++) {
+            const struct sample told = rewards_of(bulk, arm, way);
             double capitals[STEPS];
             for (int step = 0; step < STEPS; step++)
-                capitals[step] = capital(bets[step], bulk->totals[arm], bulk->counts[arm]);
+                capitals[step] = capital(bulk, &bets[step], &told);
             for (int kind = 1; kind < WAYS; kind++) {
                 double total = 0.0, *found = &least[(kind - 1) * n + arm];
                 for (int step = 0; step < STEPS; step++)
@@ -110,18 +123,24 @@ static void least_factors(const struct bulk *bulk, double edge, int way, double 
     }
 }
 
-/* The log factor of the bets that the arm at the end of a piece is elsewhere. */
-static double own_factor(double successes, double pulls, const struct bet bets[OWN])
+/* The log factor of the bets that an arm at the end of a piece is elsewhere, on these sides. */
+static double own_factor(
+    const struct bulk *bulk, int64_t arm, const struct bets bets[OWN], const int sides[OWN])
 {
-    double most = 0.0, exponents[OWN], total = 1.0;
+    const int guesses = guesses_for(bulk->scatter);
+    double most = 0.0, exponents[OWN * GUESSES], total = 1.0;
     for (int k = 0; k < OWN; k++) {
-        exponents[k] = successes * bets[k].success + (pulls - successes) * bets[k].failure;
-        most = most_of(most, exponents[k]);
+        const struct sample told = rewards_of(bulk, arm, sides[k]);
+        for (int guess = 0; guess < guesses; guess++) {
+            const double exponent = log_capital_of(&bets[k].each[guess], &told);
+            exponents[k * guesses + guess] = exponent;
+            most = most_of(most, exponent);
+        }
         total -= OWN_STAKED[k];
     }
     total *= exp(-most);
-    for (int k = 0; k < OWN; k++)
-        total += OWN_STAKED[k] * exp(exponents[k] - most);
+    for (int k = 0; k < OWN * guesses; k++)
+        total += OWN_STAKED[k / guesses] / guesses * exp(exponents[k] - most);
     return most + log(total);
 }
 
@@ -151,17 +170,18 @@ struct ends {
 static void inner_factors(const struct bulk *bulk, double low, double high, double *least)
 {
     const int64_t n = bulk->n;
-    struct bet down[STEPS], up[STEPS];
+    struct bets down[STEPS], up[STEPS];
     for (int step = 0; step < STEPS; step++) {
-        down[step] = bet_on(low, BET_STEPS[step] * bulk->gap, -1);
-        up[step] = bet_on(high, BET_STEPS[step] * bulk->gap, 1);
+        down[step] = bets_on(bulk, low, BET_STEPS[step], -1);
+        up[step] = bets_on(bulk, high, BET_STEPS[step], 1);
     }
     for (int64_t arm = 0; arm < n; arm++) {
+        const struct sample falling = rewards_of(bulk, arm, -1);
+        const struct sample rising = rewards_of(bulk, arm, 1);
         double capitals[STEPS];
         for (int step = 0; step < STEPS; step++)
-            capitals[step] = (capital(down[step], bulk->totals[arm], bulk->counts[arm]) +
-                                 capital(up[step], bulk->totals[arm], bulk->counts[arm])) /
-                             2;
+            capitals[step] =
+                (capital(bulk, &down[step], &falling) + capital(bulk, &up[step], &rising)) / 2;
         for (int kind = 1; kind < WAYS; kind++) {
             double total = 0.0;
             for (int step = 0; step < STEPS; step++)
@@ -227,14 +247,15 @@ static struct least bets_from_end(const struct bulk *bulk, const struct ends *en
     const double *on_others, double *evidence)
 {
     const double *place = way < 0 ? ends->a : ends->b;
-    struct bet own[OWN];
+    struct bets own[OWN];
+    int sides[OWN];
     for (int k = 0; k < OWN; k++) {
-        const int side = OWN_STEPS[k] > 0.0 ? way : -way;
-        own[k] = bet_on(place[side > 0], fabs(OWN_STEPS[k]) * bulk->gap, side);
+        sides[k] = OWN_STEPS[k] > 0.0 ? way : -way;
+        own[k] = bets_on(bulk, place[sides[k] > 0], fabs(OWN_STEPS[k]), sides[k]);
     }
     struct least least = {INFINITY, INFINITY};
     for (int64_t arm = 0; arm < bulk->n; arm++) {
-        evidence[arm] = on_others[arm] + own_factor(bulk->totals[arm], bulk->counts[arm], own);
+        evidence[arm] = on_others[arm] + own_factor(bulk, arm, own, sides);
         double *of = bulk->member[arm] ? &least.member : &least.other;
         *of = least_of(*of, evidence[arm]);
     }
@@ -320,20 +341,15 @@ bool nobody_else_apart(const struct bulk *bulk, double needed)
     return true;
 }
 
-static double divergence(double p, double q)
-{
-    p = least_of(most_of(p, 1e-9), 1.0 - 1e-9);
-    q = least_of(most_of(q, 1e-9), 1.0 - 1e-9);
-    return p * log(p / q) + (1.0 - p) * log((1.0 - p) / (1.0 - q));
-}
-
-/* What one pull of an arm with this mean tells against its being at `place` or below (way 1), or at
- * `place` or above (-1). */
-static double told_beyond(double mean, double place, int way)
+/* What one pull of an arm tells against its being at `place` or below (way 1), or at `place` or
+ * above (-1). */
+static double told_beyond(const struct bulk *bulk, int64_t arm, double place, int way)
 {
     if (place < 0.0 || place > 1.0)
         return INFINITY;
-    return way * (mean - place) > 0.0 ? divergence(mean, place) : 0.0;
+    const struct sample told = rewards_of(bulk, arm, way);
+    const double mean = bulk->totals[arm] / bulk->counts[arm];
+    return way * (mean - place) > 0.0 ? growth_against(place, &told) : 0.0;
 }
 
 /* What is missing against truths in which an arm is the lower end (way -1) or the upper end (1) of
@@ -355,10 +371,9 @@ static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k
     const int64_t n = bulk->n, others = bulk->max_members - 1;
     double *gains = take(&work, n), *rates = take(&work, n), *best = take(&work, others + 1);
     for (int64_t arm = 0; arm < n; arm++) {
-        const double mean = bulk->totals[arm] / bulk->counts[arm];
-        const double outside = least_of(told_beyond(mean, lack->place - bulk->gap, 1),
-            told_beyond(mean, lack->place + bulk->gap, -1));
-        rates[arm] = told_beyond(mean, lack->place, (int)lack->way);
+        const double outside = least_of(told_beyond(bulk, arm, lack->place - bulk->gap, 1),
+            told_beyond(bulk, arm, lack->place + bulk->gap, -1));
+        rates[arm] = told_beyond(bulk, arm, lack->place, (int)lack->way);
         gains[arm] = 0.0;
         if (outside < INFINITY)
             gains[arm] = bulk->counts[arm] * (outside - rates[arm]);
@@ -442,6 +457,7 @@ bool plan_bulk(
     const int64_t n = bulk->n;
     char *work = bulk->work;
     double *totals = take(&work, n), *counts = take(&work, n), *wanted = take(&work, n);
+    double *scatter = take(&work, n);
     struct lack *lacks = take(&work, n * (int64_t)(sizeof *lacks / 8));
     const int64_t count = (int64_t)least_of(ceil(PLACES_PER_GAP / bulk->gap), MOST_PLACES);
     bool open[MOST_PLACES]; /* where something was missing in the last pass */
@@ -449,10 +465,14 @@ bool plan_bulk(
     struct bulk planned = *bulk;
     planned.totals = totals;
     planned.counts = counts;
+    if (bulk->scatter != NULL)
+        planned.scatter = scatter;
     for (int64_t pass = 0; pass < passes; pass++) {
         for (int64_t arm = 0; arm < n; arm++) {
             counts[arm] = wanted[arm] = factors[arm] * bulk->counts[arm];
             totals[arm] = factors[arm] * bulk->totals[arm];
+            if (bulk->scatter != NULL)
+                scatter[arm] = factors[arm] * bulk->scatter[arm];
             lacks[arm].missing = 0.0;
         }
         bool enough = true;

@@ -1,12 +1,14 @@
-"""Whether nobody but some arms lies apart, by evidence against a whole truth, for 0/1 rewards.
+"""Whether nobody but some arms lies apart, by evidence against a whole truth.
 
-docs/adaptive.md has the statement and its proof; pieces.c does the work, and says how in short.
+For endless rewards in [0, 1]. docs/adaptive.md has the statement and its proof; pieces.c does the
+work, and says how in short.
 """
 
 from __future__ import annotations
 
 import math
 from ctypes import byref
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from oddarm._typing import Flags, Floats
 from oddarm.kernels.native import Record, fields, function, layout
 
-__all__ = ["PASSES", "nobody_else_apart", "plan_bulk"]
+__all__ = ["PASSES", "Told", "nobody_else_apart", "plan_bulk"]
 
 _nobody_else_apart = function("nobody_else_apart", "record real", "flag")
 PASSES = 16
@@ -27,7 +29,7 @@ class Bulk(Record):
 
     kinds: ClassVar = layout("""
         whole n
-        floats totals counts
+        floats totals counts scatter
         flags member
         real gap
         whole max_members
@@ -36,20 +38,36 @@ class Bulk(Record):
     _fields_: ClassVar = fields(kinds)
 
 
-def _bulk(totals: Floats, counts: Floats, member: Flags, gap: float, max_members: int) -> Any:
-    n = len(totals)
-    work = np.empty(20 * n + 16)
+def _bulk(told: Told, member: Flags, rule: tuple[float, int]) -> Any:
+    n = len(told.totals)
+    gap, max_members = rule
     return byref(
         Bulk(
             n=n,
-            totals=totals,
-            counts=counts,
+            totals=told.totals,
+            counts=told.counts,
+            scatter=told.scatter,
             member=member,
             gap=gap,
             max_members=max_members,
-            work=work,
+            work=np.empty(21 * n + 16),
         )
     )
+
+
+@dataclass(frozen=True)
+class Told:
+    """The rewards of the arms, in [0, 1], as sums; told or foreseen.
+
+    Attributes:
+        totals: Sums of the rewards of each arm.
+        counts: How many rewards each arm has; they need not be whole.
+        scatter: Sums of their squared deviations from the mean of the arm; None for 0/1 rewards.
+    """
+
+    totals: Floats
+    counts: Floats
+    scatter: Floats | None = None
 
 
 def _needed(member: Flags, delta: float) -> float:
@@ -62,13 +80,12 @@ def _needed(member: Flags, delta: float) -> float:
 
 
 def nobody_else_apart(
-    totals: Floats, counts: Floats, member: Flags, gap: float, max_members: int, delta: float
+    told: Told, member: Flags, gap: float, max_members: int, delta: float
 ) -> bool:
     """Whether it is certain that no arm but members is in a piece of at most `max_members` arms.
 
     Args:
-        totals: Sums of the 0/1 rewards of each arm.
-        counts: How many rewards each arm has.
+        told: The rewards told.
         member: Which arms may be in such a piece.
         gap: Gaps wider than this separate pieces.
         max_members: The most arms of a small piece, and the most members.
@@ -77,17 +94,16 @@ def nobody_else_apart(
     Example:
         >>> rates, pulls = np.array([0.2, 0.2, 0.2, 0.2, 0.8]), np.full(5, 200.0)
         >>> alone = np.arange(5) == 4
-        >>> nobody_else_apart(rates * pulls, pulls, alone, 0.3, 1, 0.05)
+        >>> nobody_else_apart(Told(rates * pulls, pulls), alone, 0.3, 1, 0.05)
         True
     """
-    bulk = _bulk(totals, counts, member, gap, max_members)
+    bulk = _bulk(told, member, (gap, max_members))
     certain: bool = _nobody_else_apart(bulk, _needed(member, delta))
     return certain
 
 
 def plan_bulk(
-    means: Floats,
-    counts: Floats,
+    told: Told,
     member: Flags,
     rule: tuple[float, int, float],
     prices: Floats,
@@ -98,8 +114,7 @@ def plan_bulk(
     """Raise factors of pulls until nobody else would be apart, if the means are right.
 
     Args:
-        means: Estimates of the means.
-        counts: The pulls of each arm.
+        told: The rewards of the pulls from which to plan, as they seem.
         member: Which arms lie apart.
         rule: The gap, the most members, and the error probability.
         prices: What a pull of each arm costs.
@@ -112,7 +127,7 @@ def plan_bulk(
         Whether that can be foreseen.
     """
     gap, max_members, delta = rule
-    bulk = _bulk(means * counts, counts, member, gap, max_members)
+    bulk = _bulk(told, member, (gap, max_members))
     needed = caution * _needed(member, delta)
     foreseen: bool = _plan_bulk(bulk, prices, needed, passes, factors)
     return foreseen

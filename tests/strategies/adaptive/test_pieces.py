@@ -7,7 +7,7 @@ import pytest
 from verification.soundness import contradictions
 
 import oddarm
-from oddarm.kernels.pieces import nobody_else_apart, plan_bulk
+from oddarm.kernels.pieces import Told, nobody_else_apart, plan_bulk
 from reference.pieces import capital_against, pieces
 
 
@@ -48,14 +48,14 @@ def test_a_truth_beside_the_data_is_not_rejected():
     counts = np.full(6, 400.0)
     means = np.array([0.2, 0.2, 0.2, 0.2, 0.35, 0.7])
     alone = np.arange(6) == 5
-    assert not nobody_else_apart(means * counts, counts, alone, 0.14, 2, 0.05)
-    assert nobody_else_apart(means * counts, counts, alone, 0.3, 2, 0.05)
+    assert not nobody_else_apart(Told(means * counts, counts), alone, 0.14, 2, 0.05)
+    assert nobody_else_apart(Told(means * counts, counts), alone, 0.3, 2, 0.05)
 
 
 def test_nothing_is_certain_without_rewards():
     """Before the first reward every truth is possible."""
     nothing = np.zeros(5)
-    assert not nobody_else_apart(nothing, nothing, nothing > 0, 0.2, 1, 0.5)
+    assert not nobody_else_apart(Told(nothing, nothing), nothing > 0, 0.2, 1, 0.5)
 
 
 def test_is_the_same_upside_down():
@@ -66,8 +66,8 @@ def test_is_the_same_upside_down():
         totals = rng.binomial(counts.astype(int), 0.3).astype(np.float64)
         member, gap = rng.random(7) < 0.2, float(rng.uniform(0.1, 0.5))
         limits = member, gap, max(int(member.sum()), 1), 0.1
-        assert nobody_else_apart(totals, counts, *limits) == nobody_else_apart(
-            counts - totals, counts, *limits
+        assert nobody_else_apart(Told(totals, counts), *limits) == nobody_else_apart(
+            Told(counts - totals, counts), *limits
         )
 
 
@@ -83,11 +83,11 @@ def test_a_plan_that_is_fulfilled_decides(max_members):
     rule = 0.15, max_members, 0.05
     while True:
         before = factors.copy()
-        assert plan_bulk(means, counts, member, rule, np.ones(13), factors)
+        assert plan_bulk(Told(means * counts, counts), member, rule, np.ones(13), factors)
         if (factors == before).all():
             break
     pulls = 1.2 * factors * counts
-    assert nobody_else_apart(means * pulls, pulls, member, *rule)
+    assert nobody_else_apart(Told(means * pulls, pulls), member, *rule)
     assert pulls[:12].sum() < 12_000
 
 
@@ -96,8 +96,8 @@ def test_dear_arms_are_planned_for_less():
     means, counts = np.full(12, 0.3), np.full(12, 50.0)
     nobody, prices = np.zeros(12, dtype=np.bool_), np.where(np.arange(12) < 6, 1.0, 30.0)
     same, dear = np.ones(12), np.ones(12)
-    plan_bulk(means, counts, nobody, (0.1, 2, 0.05), np.ones(12), same)
-    plan_bulk(means, counts, nobody, (0.1, 2, 0.05), prices, dear)
+    plan_bulk(Told(means * counts, counts), nobody, (0.1, 2, 0.05), np.ones(12), same)
+    plan_bulk(Told(means * counts, counts), nobody, (0.1, 2, 0.05), prices, dear)
     assert prices @ (dear * counts) <= prices @ (same * counts)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.kernels.blocks import Arms, Rules, find_gaps, find_rival
-from oddarm.kernels.pieces import PASSES, nobody_else_apart, plan_bulk
+from oddarm.kernels.pieces import PASSES, Told, nobody_else_apart, plan_bulk
 from oddarm.kernels.plans import Target, plan_target
 from oddarm.strategies.adaptive.certify import estimated_gaps, sharpen
 from oddarm.strategies.adaptive.constants import (
@@ -87,8 +87,8 @@ def nobody_else(arms: Arms, rules: Rules, members: Flags) -> bool:
     assert arms.totals is not None
     assert arms.counts is not None
     counts = arms.counts.astype(np.float64)
-    limits = rules.floor, rules.max_members, rules.joint_delta
-    return nobody_else_apart(arms.totals, counts, members, *limits)
+    told, limits = Told(arms.totals, counts, arms.scatter), (rules.floor, rules.max_members)
+    return nobody_else_apart(told, members, *limits, rules.joint_delta)
 
 
 def _without(arms: Arms, members: Flags) -> Arms:
@@ -202,7 +202,8 @@ def _plan_for(
         rule = rules.floor, rules.max_members, rules.joint_delta
         counts, passes = jointly
         prices, caution = arms.pulls / counts, rules.caution
-        foreseen = plan_bulk(arms.means, counts, members, rule, prices, factors, caution, passes)
+        told = Told(arms.means * counts, counts, arms.scatter)
+        foreseen = plan_bulk(told, members, rule, prices, factors, caution, passes)
     else:
         foreseen = True
         for first, last in pairwise(cuts.tolist()):
