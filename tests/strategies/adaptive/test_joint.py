@@ -4,11 +4,13 @@ import json
 import math
 import random
 
+import numpy as np
 import pytest
 from verification.group_truths import compared_with_bets
 
 import oddarm
 from oddarm.sources import SimulatedArms
+from oddarm.strategies.adaptive import run
 from tests.reference import joint
 
 
@@ -54,6 +56,40 @@ def test_a_group_is_found_with_far_fewer_pulls():
     result = oddarm.simulate(means, epsilon=2.5, slack=0, delta=0.1, until="found", seed=0)
     assert sorted(result.outliers) == [9, 14]
     assert result.pulls < 40_000
+
+
+def test_a_larger_group_is_excluded_and_the_group_confirmed_with_far_fewer_pulls():
+    """Until "confirmed", evidence of several arms shows what takes intervals 40,000 pulls."""
+    means = oddarm.datasets.synthetic("upper", 20, 5.0, seed=0).means
+    result = oddarm.simulate(means, epsilon=2.5, delta=0.1, until="confirmed", seed=0)
+    assert sorted(result.outliers) == [9, 14]
+    assert result.pulls < 25_000
+
+
+def test_a_budget_ends_early_if_evidence_of_several_arms_confirms():
+    """With a budget, too, an answer by evidence against a whole truth is given at once."""
+    means = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
+    result = oddarm.simulate(means, max_outliers=1, until="budget", max_pulls=10_000, seed=1)
+    assert (result.verdict, result.outliers) == ("confirmed", [10])
+    (certificate,) = result.certificates
+    assert certificate.confirmed_at == 2.0  # beyond what intervals and pairs say
+    assert certificate.gap_at_least < 3.0 * certificate.rest_at_most
+
+
+def test_an_ask_for_many_pulls_weighs_groups_at_most_twice(monkeypatch):
+    """However many pulls an ask wants, it looks for the weakest truths at most twice."""
+    looks = []
+    look_at = run.look_at
+    monkeypatch.setattr(run, "look_at", lambda *args: looks.append(1) or look_at(*args))
+    means = oddarm.datasets.synthetic("upper", 20, 5.0, seed=0).means
+    source, search = SimulatedArms(means, seed=1), oddarm.Search(20, delta=0.1)
+    for limit in [100] * 20 + [5000, 7, 3000]:
+        looks.clear()
+        asked = search.ask_indices(limit)
+        assert len(asked) == limit
+        if limit > 100:
+            assert len(looks) <= 2
+        search.tell_indices(asked, np.array([source.draw(int(arm)) for arm in asked]))
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("intermediate", 1002), ("mixed", 1)])

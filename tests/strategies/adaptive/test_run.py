@@ -253,10 +253,11 @@ def test_verdicts_are_final(until):
 
 
 def test_the_intervals_shown_are_those_that_decided():
-    """A new run that knows nothing but the intervals shown decides the same."""
-    instance = oddarm.datasets.synthetic("mixed", 20, 2.5, seed=5)
-    result = oddarm.simulate(instance.means, "adaptive", until="confirmed", seed=5)
-    search = oddarm.Search(20, "adaptive", until="confirmed")
+    """Where intervals decide, a new run that knows nothing but those shown decides the same."""
+    means, rewards = [0.1 * k for k in range(10)] + [2.0], oddarm.rewards.SubGaussian(scale=0.3)
+    options = {"max_outliers": 1, "until": "confirmed", "rewards": rewards}
+    result = oddarm.simulate(means, "adaptive", **options, seed=5)
+    search = oddarm.Search(11, "adaptive", **options)
     search.run.low[:], search.run.high[:] = result.low, result.high
     search.run.means[:] = result.means
     search.tally.counts[:], search.tally.totals[:] = 1, result.means

@@ -530,7 +530,8 @@ class AdaptiveRun(Run):
         outlook = self._outlook_at(asked)
         if outlook is not None and not (outlook.margins >= 0).all():
             quota = pulls_towards(outlook, asked.astype(np.float64), self.context.costs)
-            return np.ceil(quota * max(1.0, (rest or 0) / quota.sum()))
+            quota *= max(1.0, (rest or 0) / quota.sum())
+            return np.ceil(quota, out=quota)
         counts, caution = asked.astype(np.float64), self.caution
         all_told = bool((asked == self.tally.counts).all())
         plan = self._plan(counts, caution)
