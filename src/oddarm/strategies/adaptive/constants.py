@@ -7,10 +7,11 @@ kernels/plans.c, kernels/groups.c and kernels/pairs.c.
 
 from __future__ import annotations
 
-OLD_PLANNER, PLANNER = 1, 2
-"""How a run plans; it goes on as it began. Runs of 0.1 have the old planner: no evidence against a
-whole truth, and where intervals judge a group, greedy covers and pools that never end. Runs that
-begin now have the new one."""
+OLD_PLANNER, ZERO_ONE_PLANNER, PLANNER = 1, 2, 3
+"""How a run decides and plans; it goes on as it began. Runs of 0.1 have the old planner: no
+evidence against a whole truth, and where intervals judge a group, greedy covers and pools that
+never end. The second one has evidence of several arms at once for 0/1 rewards only. Runs that begin
+now have the last one."""
 FIRST_PULLS = 5
 """Every arm is pulled this often before anything is planned. No experiment is recorded."""
 MAX_GROWTH = 0.15
