@@ -84,12 +84,13 @@ static double capital_against(const struct arms *arms, int64_t arm, double value
     const struct sample told = told_of(arms, arm, way);
     const int guesses = guesses_for(arms->scatter);
     double capitals[PAIR * GUESSES], parts[PAIR * GUESSES];
+    const double part = 1.0 / guesses;
     int placed = 0;
     for (int k = 0; k < count; k++)
         for (int guess = 0; guess < guesses; guess++, placed++) {
             const struct bet bet = bet_on(value, steps[k] * scale * LONGER[guess], way);
             capitals[placed] = log_capital_of(&bet, &told);
-            parts[placed] = stakes[k] / guesses;
+            parts[placed] = stakes[k] * part;
         }
     return mixed_capital(capitals, parts, placed);
 }

@@ -85,6 +85,24 @@ def test_others_are_decided_by_intervals(rewards):
         assert (run.pair_delta, run.joint_delta) == (0, 0)
 
 
+def test_it_has_a_share_of_delta_where_it_pays():
+    """Bounded rewards are decided by intervals alone where these judge a group by epsilon."""
+    shares = {}
+    for n, until in ((60, "found"), (61, "found"), (9, "ranked"), (9, "confirmed"), (9, "budget")):
+        rule = {"max_outliers": 2, "delta": 0.1, "max_pulls": 900}
+        run = oddarm.Search(n, rewards=(0, 5), epsilon=2.5, until=until, **rule).run
+        shares[n, until] = run.joint_delta > 0, run.pair_delta > 0
+        run = oddarm.Search(n, rewards=(0, 5), min_gap=1, until="found", **rule).run
+        assert run.joint_delta > 0 < run.pair_delta
+    assert shares == {
+        (60, "found"): (True, True),
+        (61, "found"): (False, False),
+        (9, "ranked"): (False, True),
+        (9, "confirmed"): (False, False),
+        (9, "budget"): (False, False),
+    }
+
+
 @CASES
 def test_rewards_that_never_vary(case):
     """Constant rewards, also at the ends of the range, are decided quickly and rightly."""

@@ -21,14 +21,15 @@ PAIR_SHARE = 0.6
 """This share of δ goes to the evidence of pairs; the rest goes to the intervals of single arms.
 The evidence of pairs saved a quarter of the pulls (commit b61354f); no other share is recorded."""
 ABSOLUTE_SHARES = 0.6, 0.3
-"""By the absolute rule and for endless 0/1 rewards: the shares of δ for the evidence that nobody
+"""By the absolute rule, endless rewards in a range: the shares of δ for the evidence that nobody
 else lies apart, and for that of pairs; the rest goes to the intervals of single arms. 0.7 and 0.2
-were tried too: where the outliers are just far enough, pairs are what is missing last."""
+were tried too, for 0/1 rewards: where the outliers are just far enough, pairs are what is missing
+last."""
 JOINT_SHARES = 0.35, 0.3
-"""With `until="found"`, relative rule and endless 0/1 rewards: the shares of δ for the evidence
+"""With `until="found"`, relative rule, endless rewards in a range: the shares of δ for the evidence
 against a whole truth and for that of pairs; the rest goes to the intervals of single arms.
-With 0.5 and 0.3 searches took as many pulls, within noise, but a search that ends with "none" has
-less left for its intervals."""
+With 0.5 and 0.3 searches of 0/1 rewards took as many pulls, within noise, but a search that ends
+with "none" has less left for its intervals."""
 JOINT_MOST_ARMS = 60
 """By the relative rule, with more arms there is no evidence against a whole truth: the search for
 the weakest truths is slow. With 50 arms a round takes some 20 ms, with 100 some 100 ms, and a

@@ -125,9 +125,13 @@ class AdaptiveRun(Run):
 
     @property
     def _paired(self) -> bool:
-        """Whether evidence of several arms at once counts: for endless rewards in a range."""
-        rewards = self.context.rewards
-        bounded = isinstance(rewards, Bounded) and self.planner > ZERO_ONE_PLANNER
+        """Whether evidence of several arms at once counts.
+
+        It does for endless 0/1 rewards, and for endless bounded ones where it pays: not where the
+        evidence of pairs would take its share of δ from intervals that judge a group.
+        """
+        rewards, pays = self.context.rewards, self._weighs_truths or self.context.until == "ranked"
+        bounded = isinstance(rewards, Bounded) and self.planner > ZERO_ONE_PLANNER and pays
         return rewards.pools is None and (bounded or isinstance(rewards, Bernoulli))
 
     @property
