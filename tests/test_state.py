@@ -29,6 +29,7 @@ from oddarm.state import (
 from oddarm.strategies import STRATEGIES, Adaptive, Gold
 from oddarm.strategies.adaptive.certify import Judgement, Stage
 
+BOUNDED = Path(__file__).parent / "fixtures" / "bounded-planner-2.json"
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "states").glob("*.json"))
 
 
@@ -49,6 +50,19 @@ def test_every_sound_state_loads(moment):
         loaded = Search.from_dict(json.loads(json.dumps(search.to_dict())))
         assert loaded.result().to_json() == search.result().to_json(), name
         assert loaded.ask_indices(9).tolist() == search.ask_indices(9).tolist(), name
+
+
+@pytest.mark.parametrize("rule", ["absolute", "relative"])
+def test_searches_of_bounded_rewards_go_on_by_intervals_alone(rule):
+    """A state from before bounded rewards had evidence of several arms asks and ends as it did."""
+    saved = json.loads(BOUNDED.read_text(encoding="utf-8"))[rule]
+    search = Search.from_dict(saved["state"])
+    for step in saved["steps"]:
+        assert search.ask() == step["asked"]
+        for arm, reward in zip(step["asked"], step["told"], strict=True):
+            search.tell(arm, reward)
+        search = Search.from_dict(json.loads(json.dumps(search.to_dict())))
+    assert (search.pulls, search.verdict) == (saved["pulls"], saved["verdict"])
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from verification import coverage, evidence, gold, limit, question, rivals, scan, tables
+from verification import bounded, coverage, evidence, gold, limit, question, rivals, scan, tables
 from verification.report import Check
 
 import oddarm
@@ -24,6 +24,14 @@ def test_gold():
     """Rigorous GOLD is right as often as promised."""
     failed = [str(c) for c in gold.checks(runs=25, sizes=(20,)) if not c.holds]
     assert failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["absolute", "relative"])
+def test_bounded(rule):
+    """Near the line, answers about rewards in a range are wrong no more often than promised."""
+    wrong = sum(bounded.wrong_near(rule, seed) for seed in range(30))
+    assert Check(rule, wrong, 30, 0.5).holds
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from verification import (
     adaptive,
+    bounded,
     budget,
     coverage,
     delays,
@@ -32,6 +33,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "gold": gold.checks,
     "adaptive": adaptive.checks,
     "question": question.checks,
+    "bounded": bounded.checks,
     "limit": limit.checks,
     "evidence": evidence.checks,
     "budget": budget.checks,

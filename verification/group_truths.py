@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from tests.reference import joint
@@ -13,13 +14,34 @@ from oddarm._typing import Flags, Floats, Wholes
 from oddarm.kernels.blocks import Arms, Rules
 from oddarm.kernels.intervals import centred_intervals
 from oddarm.kernels.joint import is_group, weakest_truths
+from oddarm.kernels.pieces import Told
 
 FACTOR = 2.0
 """1 + ε."""
 
 
-def _made_arms(rng: random.Random, n: int) -> tuple[Arms, Wholes]:
-    """Return arms with a group by the estimates, and its members."""
+def rewards_between(rng: np.random.Generator, mean: float, some: int) -> Floats:
+    """Return rewards in [0, 1] with this mean: nearly alike, spread out, or 0, 1 and one value."""
+    kind = rng.random()
+    if kind < 0.7:
+        k = float(rng.choice([0.3, 2.0, 20.0]))
+        return rng.beta(k * mean, k * (1 - mean), some)
+    value = float(rng.uniform(mean, 1.0))
+    chosen = rng.random(some) < mean / value
+    return np.where(chosen, value, 0.0) if kind < 0.85 else np.full(some, mean)
+
+
+def sums_of(data: Sequence[Floats]) -> Told:
+    """Return the sums of the rewards of each arm."""
+    return Told(
+        np.array([rewards.sum() for rewards in data]),
+        np.array([float(len(rewards)) for rewards in data]),
+        np.array([((rewards - rewards.mean()) ** 2).sum() for rewards in data]),
+    )
+
+
+def _made_arms(rng: random.Random, n: int, zero_one: bool) -> tuple[Arms, Wholes, list[Any]]:
+    """Return arms with a group by the estimates, its members, and the rewards."""
     size = rng.choice([1, 1, 2]) if n > 4 else 1
     inner = rng.choice([0.02, 0.04])
     y, means = rng.uniform(0.05, 0.2), []
@@ -30,13 +52,23 @@ def _made_arms(rng: random.Random, n: int) -> tuple[Arms, Wholes]:
         means.append(y)
     rates = np.array(means) / max(1.05, y + 0.05)
     counts = np.array([int(10 ** rng.uniform(2.3, 3.8)) for _ in range(n)])
-    totals = np.round(rates * counts)
+    level, scatter = rng.choice([20.0, 80.0, 300.0]), None
+    if zero_one:
+        totals = np.round(rates * counts)
+        data: list[Any] = [(s, m - s) for s, m in zip(totals, counts, strict=True)]
+    else:
+        stream = np.random.default_rng(rng.randrange(10**9))
+        counts = np.minimum(counts, 1500)
+        data = [rewards_between(stream, y, int(m)) for y, m in zip(rates, counts, strict=True)]
+        told = sums_of(data)
+        totals, scatter = told.totals, told.scatter
     low, high = np.empty(n), np.empty(n)
-    centred_intervals(totals, counts, rng.choice([20.0, 80.0, 300.0]), low, high)
+    centred_intervals(totals, counts, level, low, high)
     means = totals / counts
     orders = [np.argsort(x, kind="stable") for x in (low, high, means)]
-    arms = Arms(low, high, means, *orders, np.zeros(n, dtype=np.bool_), totals, counts)
-    return arms, orders[2][outliers[0] : outliers[1]]
+    nobody = np.zeros(n, dtype=np.bool_)
+    arms = Arms(low, high, means, *orders, nobody, totals, counts, scatter)
+    return arms, orders[2][outliers[0] : outliers[1]], data
 
 
 def _false_truth(rng: random.Random, arms: Arms, members: set[int], apart: float) -> Floats | None:
@@ -112,11 +144,11 @@ def _most_odds(arms: Arms, rules: Rules, member: Flags, apart: float) -> float |
     return low
 
 
-def compared_with_bets(seed: int, truths: int) -> tuple[int, float]:
+def compared_with_bets(seed: int, truths: int, zero_one: bool = True) -> tuple[int, float]:
     """Compare the kernel with the bets themselves; return how often, and the least excess."""
     rng, compared, least = random.Random(seed), 0, math.inf
     n = rng.choice([4, 5, 6])
-    arms, members = _made_arms(rng, n)
+    arms, members, data = _made_arms(rng, n, zero_one)
     member = np.zeros(n, dtype=np.bool_)
     member[members] = True
     sides = member[arms.by_mean]
@@ -135,9 +167,6 @@ def compared_with_bets(seed: int, truths: int) -> tuple[int, float]:
     odds = _most_odds(arms, rules, member, apart)
     if odds is None:
         return 0, least
-    assert arms.totals is not None
-    assert arms.counts is not None
-    data = [(s, m - s) for s, m in zip(arms.totals, arms.counts, strict=True)]
     named = set(members.tolist())
     found = [_false_truth(rng, arms, named, apart) for _ in range(truths)]
     for _ in range(1 + truths // 20):

@@ -8,39 +8,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from tests.reference.pieces import capital_against, pieces
 
 from oddarm.kernels.pieces import Told, nobody_else_apart
-from verification.group_truths import compared_with_bets
+from verification.group_truths import compared_with_bets, rewards_between, sums_of
 from verification.report import Check
 
 TRUTHS = 120
 """So many truths with another arm apart are compared for each case that is certain."""
 
 
-def contradictions(seeds: Iterable[int]) -> tuple[int, int, int]:
+def contradictions(seeds: Iterable[int], zero_one: bool = True) -> tuple[int, int, int]:
     """Return how many random cases are certain, the truths compared, and how many were missed.
 
-    A truth with another arm apart is missed if the bets against it have not reached 1/δ.
+    A truth with another arm apart is missed if the bets against it have not reached 1/δ. Rewards
+    are 0 or 1, or of many kinds in between.
     """
     certain = compared = missed = 0
     for seed in seeds:
-        rng = np.random.default_rng([31, seed])
+        rng = np.random.default_rng([31 if zero_one else 37, seed])
         n, gap = int(rng.integers(3, 7)), float(rng.uniform(0.15, 0.45))
         most, delta = int(rng.integers(1, n - 1)), float(rng.choice([0.05, 0.5]))
         means = np.clip(rng.uniform(0, 1) + rng.normal(0, 0.08, n), 0.01, 0.99)
         counts = rng.integers(20, 160, n).astype(np.float64)
-        totals = rng.binomial(counts.astype(np.int64), means).astype(np.float64)
+        if zero_one:
+            totals = rng.binomial(counts.astype(np.int64), means).astype(np.float64)
+            told = Told(totals, counts)
+            data: list[Any] = list(zip(totals.tolist(), (counts - totals).tolist(), strict=True))
+        else:
+            data = [rewards_between(rng, y, int(m)) for y, m in zip(means, counts, strict=True)]
+            told = sums_of(data)
         member = np.zeros(n, dtype=np.bool_)
         member[rng.permutation(n)[: int(rng.integers(0, most + 1))]] = True
-        if not nobody_else_apart(Told(totals, counts), member, gap, most, delta):
+        if not nobody_else_apart(told, member, gap, most, delta):
             continue
         certain += 1
-        for truth in _truths(rng, totals / counts, gap, most, member):
+        for truth in _truths(rng, told.totals / counts, gap, most, member):
             compared += 1
-            capital = capital_against(totals.tolist(), counts.tolist(), truth, gap, most)
+            capital = capital_against(data, truth, gap, most)
             assert capital is not None
             missed += math.log(capital) < math.log(1 / delta) - 1e-9
     return certain, compared, missed
@@ -78,13 +86,14 @@ def checks(cases: int = 1200, groups: int = 1400) -> Iterator[Check]:
         cases: Claims that nobody else is apart.
         groups: Claims that arms are a group, each at the largest odds at which it is certain.
     """
-    certain, compared, missed = contradictions(range(cases))
-    note = f"{certain:,} of {cases:,} cases were certain"
-    yield Check("nobody else is apart, truth by truth", missed, compared, 0.0, note)
-    compared, least = 0, math.inf
-    weak = 0
-    for seed in range(groups):
-        some, excess = compared_with_bets(seed, 400)
-        compared, least, weak = compared + some, min(least, excess), weak + (excess < -1e-6)
-    note = f"the least evidence is e^{least:.2f} times what was certain"
-    yield Check("a group, truth by truth", weak, compared, 0.0, note)
+    for zero_one, kind in ((True, ""), (False, ", rewards in a range")):
+        certain, compared, missed = contradictions(range(cases), zero_one)
+        note = f"{certain:,} of {cases:,} cases were certain"
+        yield Check(f"nobody else is apart, truth by truth{kind}", missed, compared, 0.0, note)
+        compared, least = 0, math.inf
+        weak = 0
+        for seed in range(groups):
+            some, excess = compared_with_bets(seed, 400, zero_one)
+            compared, least, weak = compared + some, min(least, excess), weak + (excess < -1e-6)
+        note = f"the least evidence is e^{least:.2f} times what was certain"
+        yield Check(f"a group, truth by truth{kind}", weak, compared, 0.0, note)

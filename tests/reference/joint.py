@@ -3,6 +3,8 @@
 import math
 from itertools import pairwise
 
+from tests.reference.bets import capital as bet
+
 ZONES = {0.0: 0.4, 1 / 32: 0.2, 4 / 32: 0.1, 12 / 32: 0.03}
 """What is bet on an arm that begins so far from the stretch, in parts of its width."""
 INNER = {0.05: 0.25, 0.1: 0.25, 0.2: 0.25, 0.4: 0.25}
@@ -27,19 +29,9 @@ def stake(rank, pair_rank, n):
     return rank_stake(rank) * (1 - WIDER if rank > 1 else 1) / (n - 1)
 
 
-def capital(successes, failures, value, way, scale, bets):
+def capital(told, value, way, scale, bets):
     """Return what bets against a mean have become; way is -1 if it is lower, 1 if higher."""
-    total = 0.0
-    value = min(max(value, 1e-12), 1 - 1e-12)
-    for step, part in bets.items():
-        if way < 0:
-            other = max(value - step * scale, value / 16)
-        else:
-            other = 1 - max(1 - value - step * scale, (1 - value) / 16)
-        log = successes * math.log(other / value)
-        log += failures * math.log((1 - other) / (1 - value))
-        total += part * math.exp(min(log, 500))
-    return total
+    return sum(part * bet(told, value, step * scale, way) for step, part in bets.items())
 
 
 def partly(p, value):
@@ -56,19 +48,20 @@ def against(data, means, order, stretch, pair):
         told, mean = data[arm], means[arm]
         if place in (pair, pair + 1):
             way = -1 if place == pair else 1
-            product *= partly(FURTHER, capital(*told, mean, way, scale, OUTER))
+            product *= partly(FURTHER, capital(told, mean, way, scale, OUTER))
             continue
         way = 1 if place <= stretch else -1
         distance = (x - mean if way > 0 else mean - end) / scale
         part = [p for begin, p in ZONES.items() if begin <= distance][-1]
-        product *= partly(part, capital(*told, mean, way, scale, INNER))
+        product *= partly(part, capital(told, mean, way, scale, INNER))
     return product
 
 
 def evidence(data, means):
     """Return what 1 staked against these means has become.
 
-    `data` has successes and failures per arm, `means` the values that are tested.
+    `data` has the rewards of each arm, as `bets.capital` takes them, `means` the values that are
+    tested.
     """
     n = len(means)
     order = sorted(range(n), key=lambda arm: (means[arm], arm))

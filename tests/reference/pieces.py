@@ -1,7 +1,8 @@
 """The bets against a truth by the absolute rule, written down one by one (kernels/pieces.c)."""
 
-import math
 from itertools import pairwise
+
+from tests.reference.bets import capital
 
 SHARES = (0.45, 0.2, 0.2, 0.15)
 """What is staked on each way to bet on the arms beside the end of a piece."""
@@ -19,18 +20,6 @@ OWN_STAKED = (0.4, 0.3, 0.2)
 """How far off the arm at the end of a piece is taken to be, away from the piece or into it."""
 
 
-def ratio(successes, pulls, value, step, way):
-    """Return the likelihood ratio of rewards if their rate is a step away from a value."""
-    value = min(max(value, 1e-12), 1 - 1e-12)
-    if way < 0:
-        other = max(value - step, value / 16)
-    else:
-        other = 1 - max(1 - value - step, (1 - value) / 16)
-    log = successes * math.log(other / value)
-    log += (pulls - successes) * math.log((1 - other) / (1 - value))
-    return math.exp(min(log, 200.0))  # so much is beyond any doubt
-
-
 def pieces(truth, gap):
     """Return the sets of arms between gaps wider than `gap`."""
     order = sorted(range(len(truth)), key=truth.__getitem__)
@@ -42,27 +31,30 @@ def pieces(truth, gap):
     return [set(piece) for piece in found]
 
 
-def capital_against(totals, counts, truth, gap, max_members):
-    """Return what bets against a truth have become; they begin at 1. None if nobody is apart."""
+def capital_against(data, truth, gap, max_members):
+    """Return what bets against a truth have become; they begin at 1. None if nobody is apart.
+
+    `data` has the rewards of each arm, as `bets.capital` takes them.
+    """
     small = [piece for piece in pieces(truth, gap) if len(piece) <= max_members]
     if not small:
         return None
     total = sum(
-        len(piece) / 2 * from_end(totals, counts, truth, gap, piece, way)
+        len(piece) / 2 * from_end(data, truth, gap, piece, way)
         for piece in small
         for way in (-1, 1)
     )
     return total / sum(len(piece) for piece in small)
 
 
-def from_end(totals, counts, truth, gap, piece, way):
+def from_end(data, truth, gap, piece, way):
     """Return the capital of bets from the lower end of a piece (way -1) or from the upper one."""
     low, high = min(truth[i] for i in piece), max(truth[i] for i in piece)
     end = next(i for i in sorted(piece) if truth[i] == (low if way < 0 else high))
 
     def bets_on(i, steps, parts, side):
         return sum(
-            part * ratio(totals[i], counts[i], truth[i], step * gap, side)
+            part * capital(data[i], truth[i], step * gap, side)
             for part, step in zip(parts, steps, strict=True)
             if part
         )

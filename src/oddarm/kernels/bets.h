@@ -58,10 +58,10 @@ static inline double log_capital_of(const struct bet *bet, const struct sample *
     return told->highs * high + told->lows * low;
 }
 
-/* Rewards may vary less than those of 0 and 1 do. So each bet is placed several times, with equal
- * parts of its stake: with its step, and with longer ones, which are best for smaller variances. */
-#define GUESSES 3
-static const double LONGER[GUESSES] = {1.0, 4.0, 16.0};
+/* Rewards may vary less than those of 0 and 1 do. So each bet is placed twice, with equal
+ * parts of its stake: with its step, and with a longer one, which is better for small variances. */
+#define GUESSES 2
+static const double LONGER[GUESSES] = {1.0, 6.0};
 
 static inline int guesses_for(const double *scatter) { return scatter == NULL ? 1 : GUESSES; }
 

@@ -103,10 +103,11 @@ static void place_bets(struct bets *bets, const struct arms *arms, double value,
     double scale, struct kind kind)
 {
     const int guesses = guesses_for(arms->scatter);
+    const double part = 1.0 / guesses;
     bets->count = 0;
     for (int k = 0; k < kind.count; k++)
         for (int guess = 0; guess < guesses; guess++) {
-            bets->stakes[bets->count] = kind.stakes[k] / guesses;
+            bets->stakes[bets->count] = kind.stakes[k] * part;
             bets->bets[bets->count++] = bet_on(value, kind.steps[k] * scale * LONGER[guess], way);
         }
 }

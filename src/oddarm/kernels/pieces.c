@@ -79,15 +79,20 @@ static struct sample rewards_of(const struct bulk *bulk, int64_t arm, int way)
     return sample_of(bulk->totals[arm], bulk->counts[arm], scatter, way);
 }
 
-static double capital(const struct bulk *bulk, const struct bets *bets, const struct sample *told)
+static inline double limited_exp(double exponent)
 {
-    const int guesses = guesses_for(bulk->scatter);
+    return exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
+}
+
+static inline double capital(
+    const struct bulk *bulk, const struct bets *bets, const struct sample *told)
+{
+    if (bulk->scatter == NULL)
+        return limited_exp(log_capital_of(&bets->each[0], told));
     double total = 0.0;
-    for (int k = 0; k < guesses; k++) {
-        const double exponent = log_capital_of(&bets->each[k], told);
-        total += exponent < -ENOUGH ? 0.0 : exponent > ENOUGH ? exp(ENOUGH) : exp(exponent);
-    }
-    return total / guesses;
+    for (int k = 0; k < GUESSES; k++)
+        total += limited_exp(log_capital_of(&bets->each[k], told));
+    return total / GUESSES;
 }
 
 /* For each way but the first, and each arm: the least factor of its bets if it is at `edge` or
@@ -128,19 +133,20 @@ static double own_factor(
     const struct bulk *bulk, int64_t arm, const struct bets bets[OWN], const int sides[OWN])
 {
     const int guesses = guesses_for(bulk->scatter);
-    double most = 0.0, exponents[OWN * GUESSES], total = 1.0;
+    const double part = 1.0 / guesses;
+    double most = 0.0, exponents[OWN][GUESSES], total = 1.0;
     for (int k = 0; k < OWN; k++) {
         const struct sample told = rewards_of(bulk, arm, sides[k]);
         for (int guess = 0; guess < guesses; guess++) {
-            const double exponent = log_capital_of(&bets[k].each[guess], &told);
-            exponents[k * guesses + guess] = exponent;
-            most = most_of(most, exponent);
+            exponents[k][guess] = log_capital_of(&bets[k].each[guess], &told);
+            most = most_of(most, exponents[k][guess]);
         }
         total -= OWN_STAKED[k];
     }
     total *= exp(-most);
-    for (int k = 0; k < OWN * guesses; k++)
-        total += OWN_STAKED[k / guesses] / guesses * exp(exponents[k] - most);
+    for (int k = 0; k < OWN; k++)
+        for (int guess = 0; guess < guesses; guess++)
+            total += OWN_STAKED[k] * part * exp(exponents[k][guess] - most);
     return most + log(total);
 }
 

@@ -14,11 +14,12 @@ from oddarm.strategies.adaptive import run
 from tests.reference import joint
 
 
-def test_every_truth_that_contradicts_what_is_certain_is_rejected():
+@pytest.mark.parametrize("zero_one", [True, False])
+def test_every_truth_that_contradicts_what_is_certain_is_rejected(zero_one):
     """What the kernel calls certain at some odds is so by the bets, against any such truth."""
     compared, least = 0, math.inf
     for seed in range(40):
-        some, excess = compared_with_bets(seed, 40)
+        some, excess = compared_with_bets(seed, 40, zero_one)
         compared, least = compared + some, min(least, excess)
     assert compared > 300
     assert -1e-6 <= least < 3.0  # the bound is not much less than the weakest evidence

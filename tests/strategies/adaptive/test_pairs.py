@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
+from verification.group_truths import rewards_between, sums_of
 
 import oddarm
 import reference.pairs as literal
@@ -15,15 +16,20 @@ LEVEL = 12.0
 """The log capital at which the intervals of these tests end."""
 
 
-def sample(rng, n, low, high):
-    """Return totals, counts and intervals of arms with rates in two clusters."""
+def sample(rng, n, low, high, zero_one=True):
+    """Return the rewards, their sums and intervals of arms with rates in two clusters."""
     cut = int(rng.integers(1, n))
     rates = np.concatenate([rng.uniform(0.02, low, cut), rng.uniform(high, 0.98, n - cut)])
     counts = rng.integers(30, 250, n)
-    totals = rng.binomial(counts, rates).astype(float)
+    if zero_one:
+        totals, scatter = rng.binomial(counts, rates).astype(float), None
+        data = list(zip(totals, counts - totals, strict=True))
+    else:
+        data = [rewards_between(rng, *arm) for arm in zip(rates, counts, strict=True)]
+        totals, scatter = sums_of(data).totals, sums_of(data).scatter
     ends = np.empty(n), np.empty(n)
     centred_intervals(totals, counts, LEVEL, *ends)
-    return totals, counts, *ends
+    return data, (totals, counts, scatter), *ends
 
 
 def widest_cut(means):
@@ -33,28 +39,28 @@ def widest_cut(means):
     return order, int(np.argmax(gaps)) + 1, float(gaps.max())
 
 
-def certain_gap(totals, counts, low, high, order, at, estimate, delta):
+def certain_gap(told, low, high, order, at, estimate, delta):
     """Return the certain gap at a place of an order."""
     orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), order
     none = np.zeros(len(low), dtype=bool)
-    arms = Arms(low, high, (low + high) / 2, *orders, none, totals, counts)
+    arms = Arms(low, high, (low + high) / 2, *orders, none, *told)
     return certain_gap_of(arms, at, estimate, delta)
 
 
-def test_no_means_with_a_narrower_gap_are_left():
+@pytest.mark.parametrize("zero_one", [True, False])
+def test_no_means_with_a_narrower_gap_are_left(zero_one):
     """Whatever means are neither rejected by pairs nor by intervals have at least that gap."""
     rng = np.random.default_rng(1)
     positive = tried = 0
     for _ in range(100):
         n = int(rng.integers(2, 7))
-        totals, counts, low, high = sample(rng, n, 0.35, 0.65)
-        means = np.clip(totals / counts, low, high)
+        data, told, low, high = sample(rng, n, 0.35, 0.65, zero_one)
+        means = np.clip(told[0] / told[1], low, high)
         order, at, estimate = widest_cut(means)
-        gap = certain_gap(totals, counts, low, high, order, at, estimate, DELTA)
+        gap = certain_gap(told, low, high, order, at, estimate, DELTA)
         if gap == 0:
             continue
         positive += 1
-        data = list(zip(totals, counts - totals, strict=True))
         for _ in range(60):
             # Two arms from either side of the gap are moved towards each other, or across.
             values = np.clip(means, 0.001, 0.999)
@@ -77,14 +83,13 @@ def test_little_is_given_away():
     rng = np.random.default_rng(2)
     found = 0
     for _ in range(60):
-        totals, counts, low, high = sample(rng, 2, 0.4, 0.55)
-        means = np.clip(totals / counts, low, high)
+        data, told, low, high = sample(rng, 2, 0.4, 0.55)
+        means = np.clip(told[0] / told[1], low, high)
         order, at, estimate = widest_cut(means)
-        gap = certain_gap(totals, counts, low, high, order, at, estimate, DELTA)
+        gap = certain_gap(told, low, high, order, at, estimate, DELTA)
         if not 0.1 * estimate < gap < estimate:
             continue
         one, two = order
-        data = list(zip(totals, counts - totals, strict=True))
         values = np.array(means)
         least = np.inf
         for middle in np.linspace(means[one], means[two], 200):
@@ -101,11 +106,11 @@ def test_a_bet_against_a_mean_grows_with_its_distance():
     """The capital against x grows with x when it bets below, and falls when it bets above."""
     rng = np.random.default_rng(3)
     for _ in range(200):
-        successes, failures = rng.integers(0, 60, 2)
+        told = tuple(rng.integers(0, 60, 2)) if rng.random() < 0.5 else rng.beta(1, 2, 30)
         step = {float(rng.uniform(0.001, 0.5)): 1.0}
         values = np.linspace(0.001, 0.999, 300)
-        below = [literal.capital(successes, failures, x, -1, step) for x in values]
-        above = [literal.capital(successes, failures, x, 1, step) for x in values]
+        below = [literal.capital(told, x, -1, step) for x in values]
+        above = [literal.capital(told, x, 1, step) for x in values]
         assert np.all(np.diff(np.log(below)) >= -1e-9)
         assert np.all(np.diff(np.log(above)) <= 1e-9)
 
@@ -142,7 +147,7 @@ def test_without_pulls_nothing_is_certain():
     """Arms of which nothing is known have no certain gap."""
     zeros, order = np.zeros(4), np.arange(4)
     counts = np.zeros(4, dtype=np.int64)
-    assert certain_gap(zeros, counts, zeros, np.ones(4), order, 2, 0.3, DELTA) == 0
+    assert certain_gap((zeros, counts), zeros, np.ones(4), order, 2, 0.3, DELTA) == 0
 
 
 def test_pairs_are_given_up_when_arms_are_set_aside():

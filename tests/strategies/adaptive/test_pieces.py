@@ -17,27 +17,25 @@ def test_bets_gain_nothing_if_the_truth_is_right():
     for _ in range(60):
         n, gap = int(rng.integers(3, 7)), float(rng.uniform(0.05, 0.4))
         truth = rng.uniform(0.02, 0.98, n).tolist()
-        counts = rng.integers(0, 30, n).tolist()
-        totals = [int(rng.integers(0, m + 1)) for m in counts]
+        data = [(int(rng.integers(0, 30)), int(rng.integers(0, 30))) for _ in range(n)]
         most = int(rng.integers(1, n))
-        now = capital_against(totals, counts, truth, gap, most)
+        now = capital_against(data, truth, gap, most)
         if now is None:
             continue
         arm = int(rng.integers(n))
-        counts[arm] += 1
-        after = []
-        for reward in (0, 1):
-            told = totals.copy()
-            told[arm] += reward
-            after.append(capital_against(told, counts, truth, gap, most))
+        (ones, zeros), after = data[arm], []
+        for more in ((ones, zeros + 1), (ones + 1, zeros)):
+            told = [*data[:arm], more, *data[arm + 1 :]]
+            after.append(capital_against(told, truth, gap, most))
         rate = truth[arm]
         assert rate * after[1] + (1 - rate) * after[0] == pytest.approx(now, rel=1e-9)
-        assert capital_against([0] * n, [0] * n, truth, gap, most) == pytest.approx(1)
+        assert capital_against([(0, 0)] * n, truth, gap, most) == pytest.approx(1)
 
 
-def test_what_is_certain_holds_in_every_truth_that_is_left():
+@pytest.mark.parametrize("zero_one", [True, False])
+def test_what_is_certain_holds_in_every_truth_that_is_left(zero_one):
     """If it is certain that nobody else is apart, the bets reject each truth in which one is."""
-    certain, compared, wrong = contradictions(range(150))
+    certain, compared, wrong = contradictions(range(150), zero_one)
     assert certain > 40
     assert compared > 3000
     assert wrong == 0

@@ -13,7 +13,13 @@ import oddarm
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies.adaptive import AdaptiveRun
-from oddarm.strategies.adaptive.constants import LEAST_SHARE, MANY_ARMS, OLD_PLANNER, PLANNER
+from oddarm.strategies.adaptive.constants import (
+    LEAST_SHARE,
+    MANY_ARMS,
+    OLD_PLANNER,
+    PLANNER,
+    ZERO_ONE_PLANNER,
+)
 from reproduction.shared import shared_sets
 
 MEANS = [0.20, 0.22, 0.25, 0.27, 0.30, 0.32, 0.35, 0.37, 0.40, 0.90]
@@ -454,15 +460,17 @@ def test_real_rates_rank_the_group_first(shared_data):
 BULK = [0.30, 0.32, 0.33, 0.35, 0.36, 0.38, 0.39, 0.41, 0.42]
 
 
-def bounded_search(begun=None, **options):
+def bounded_search(planner=PLANNER, **options):
     """Return a search of Beta rewards until a group is found, and a function that draws one."""
     means = [*BULK, 0.80]
     rngs = [np.random.default_rng([5, arm]) for arm in range(len(means))]
     options = {"rewards": (0, 1), "max_outliers": 1, "delta": 0.1, "until": "found", **options}
     search = oddarm.Search(len(means), **options)
-    if begun == "0.1":
+    if planner != PLANNER:
         state = json.loads(json.dumps(search.to_dict()))
-        del state["run"]["planner"], state["run"]["joint"]
+        state["run"] |= {"planner": planner, "joint": 0.0, "pairs": 0.0}
+        if planner == OLD_PLANNER:
+            del state["run"]["planner"], state["run"]["joint"]
         search = oddarm.Search.from_dict(state)
     return search, lambda arm: rngs[arm].beta(4 * means[arm], 4 * (1 - means[arm]))
 
@@ -475,9 +483,9 @@ def go_on(search, draw, judging=False):
 
 
 def test_a_run_keeps_its_planner():
-    """A search that 0.1 began plans as 0.1 did when saved again, started over or without an arm."""
-    for begun, planner in (("0.1", OLD_PLANNER), (None, PLANNER)):
-        search, draw = bounded_search(begun, slack=0)
+    """A search decides and plans as it began when saved again, started over or without an arm."""
+    for planner in (OLD_PLANNER, ZERO_ONE_PLANNER, PLANNER):
+        search, draw = bounded_search(planner, slack=0)
         go_on(search, draw, judging=True)
         search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
         assert search.run.planner == planner
@@ -489,10 +497,10 @@ def test_a_run_keeps_its_planner():
 
 
 def test_chains_confirm_bounded_rewards_with_fewer_pulls():
-    """Both planners find the group, the new one with at least a twentieth fewer pulls."""
+    """By intervals alone both planners find the group, the later with a twentieth fewer pulls."""
     pulls = []
-    for begun in ("0.1", None):
-        search, draw = bounded_search(begun, slack=0)
+    for planner in (OLD_PLANNER, ZERO_ONE_PLANNER):
+        search, draw = bounded_search(planner, slack=0)
         go_on(search, draw)
         assert (search.verdict, search.result().outliers) == ("confirmed", [9])
         pulls.append(search.pulls)
@@ -502,7 +510,7 @@ def test_chains_confirm_bounded_rewards_with_fewer_pulls():
 @pytest.mark.parametrize("slack", [0, 0.2])
 def test_every_arm_is_known_somewhat_while_intervals_judge_a_group(slack):
     """Each arm then has a tenth of the mean pulls, or comes nearer to it with each round."""
-    search, draw = bounded_search(slack=slack)
+    search, draw = bounded_search(ZERO_ONE_PLANNER, slack=slack)
     go_on(search, draw, judging=True)
     while not search.done:
         behind = np.flatnonzero(search.tally.counts < LEAST_SHARE * search.tally.counts.mean())

@@ -7,10 +7,11 @@ kernels/plans.c, kernels/groups.c and kernels/pairs.c.
 
 from __future__ import annotations
 
-OLD_PLANNER, PLANNER = 1, 2
-"""How a run plans; it goes on as it began. Runs of 0.1 have the old planner: no evidence against a
-whole truth, and where intervals judge a group, greedy covers and pools that never end. Runs that
-begin now have the new one."""
+OLD_PLANNER, ZERO_ONE_PLANNER, PLANNER = 1, 2, 3
+"""How a run decides and plans; it goes on as it began. Runs of 0.1 have the old planner: no
+evidence against a whole truth, and where intervals judge a group, greedy covers and pools that
+never end. The second one has evidence of several arms at once for 0/1 rewards only, and by the
+relative rule only until "found". Runs that begin now have the last one."""
 FIRST_PULLS = 5
 """Every arm is pulled this often before anything is planned. No experiment is recorded."""
 MAX_GROWTH = 0.15
@@ -20,18 +21,22 @@ PAIR_SHARE = 0.6
 """This share of δ goes to the evidence of pairs; the rest goes to the intervals of single arms.
 The evidence of pairs saved a quarter of the pulls (commit b61354f); no other share is recorded."""
 ABSOLUTE_SHARES = 0.6, 0.3
-"""By the absolute rule and for endless 0/1 rewards: the shares of δ for the evidence that nobody
+"""By the absolute rule, endless rewards in a range: the shares of δ for the evidence that nobody
 else lies apart, and for that of pairs; the rest goes to the intervals of single arms. 0.7 and 0.2
-were tried too: where the outliers are just far enough, pairs are what is missing last."""
+were tried too, for 0/1 rewards: where the outliers are just far enough, pairs are what is missing
+last."""
 JOINT_SHARES = 0.35, 0.3
-"""By the relative rule, unless a ranking is asked for: the shares of δ for the evidence
-against a whole truth and for that of pairs; the rest goes to the intervals of single arms.
-With 0.5 and 0.3 searches took as many pulls, within noise, but a search that ends with "none" has
-less left for its intervals."""
+"""By the relative rule, endless rewards in a range, unless a ranking is asked for: the shares of δ
+for the evidence against a whole truth and for that of pairs; the rest goes to the intervals of
+single arms. With 0.5 and 0.3 searches of 0/1 rewards took as many pulls, within noise, but a search
+that ends with "none" has less left for its intervals."""
 JOINT_MOST_ARMS = 100
 """By the relative rule, with more arms there is no evidence against a whole truth: the search for
 the weakest truths is slow at first, when intervals are wide. A round of 50 arms then takes some
 20 ms, of 100 arms 50 ms, of 200 arms 200 ms."""
+BOUNDED_MOST_ARMS = 60
+"""The same for bounded rewards, whose bets take several times as long; and for all rewards by the
+second planner."""
 JOINT_ROUND = 0.1
 """A round that plans for evidence against a whole truth has this share of the pulls so far. With
 known means, on six synthetic instances of 20 arms from seed 1,000 on (ε = 5, searched at 2.5), 0.05

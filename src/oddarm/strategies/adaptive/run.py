@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._typing import Flags, Floats, Indices, Wholes
-from oddarm.bounds import Bound, CentredBeta, at_level, interval_bound
+from oddarm.bounds import Bernstein, Bound, CentredBeta, at_level, interval_bound
+from oddarm.bounds.bernstein import mixing_precision
 from oddarm.kernels.blocks import Arms, Rules, best_block, find_rival, resort
-from oddarm.rewards import Bernoulli
+from oddarm.rewards import Bernoulli, Bounded
 from oddarm.state import Kind, encode_fields
 from oddarm.strategies.adaptive import saved
 from oddarm.strategies.adaptive.certify import (
@@ -27,6 +28,7 @@ from oddarm.strategies.adaptive.certify import (
     open_stage,
 )
 from oddarm.strategies.adaptive.constants import (
+    BOUNDED_MOST_ARMS,
     CAUTION_STEP,
     FIRST_CAUTION,
     FIRST_PULLS,
@@ -46,6 +48,7 @@ from oddarm.strategies.adaptive.constants import (
     PATIENCE,
     PLANNER,
     WIDE_SHARE,
+    ZERO_ONE_PLANNER,
 )
 from oddarm.strategies.adaptive.evidence import odds_for
 from oddarm.strategies.adaptive.guess import Guess, best_group, pulls_for, room_to_move
@@ -80,7 +83,7 @@ class AdaptiveRun(Run):
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: That of the evidence against a whole truth; 0 if there is none.
-        planner: How the run plans: OLD_PLANNER or PLANNER.
+        planner: How the run decides and plans: OLD_PLANNER, ZERO_ONE_PLANNER or PLANNER.
         jointly: Whether the run began with evidence against a whole truth.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
@@ -124,14 +127,23 @@ class AdaptiveRun(Run):
 
     @property
     def _paired(self) -> bool:
-        """Whether evidence of several arms at once counts: for endless 0/1 rewards."""
-        rewards = self.context.rewards
-        return isinstance(rewards, Bernoulli) and rewards.pools is None
+        """Whether evidence of several arms at once counts.
+
+        It does for endless 0/1 rewards, and for endless bounded ones where it pays: not where the
+        evidence of pairs would take its share of δ from intervals that judge a group.
+        """
+        rewards, pays = self.context.rewards, self._weighs_truths or self.context.until == "ranked"
+        bounded = isinstance(rewards, Bounded) and self.planner > ZERO_ONE_PLANNER and pays
+        return rewards.pools is None and (bounded or isinstance(rewards, Bernoulli))
 
     @property
     def _weighs_truths(self) -> bool:
         """Whether the question is one for evidence against a whole truth."""
-        return self.context.until != "ranked" and self.context.n <= JOINT_MOST_ARMS
+        if self.planner == ZERO_ONE_PLANNER:
+            return self.context.until == "found" and self.context.n <= BOUNDED_MOST_ARMS
+        zero_one = isinstance(self.context.rewards, Bernoulli)
+        most = JOINT_MOST_ARMS if zero_one else BOUNDED_MOST_ARMS
+        return self.context.until != "ranked" and self.context.n <= most
 
     def begin_with(self, planner: int) -> None:
         """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
@@ -142,10 +154,15 @@ class AdaptiveRun(Run):
         self.joint_delta = joint_share * delta
         self.pair_delta = pair_share * delta if self._paired else 0.0
         self._alpha = (delta - self.joint_delta - self.pair_delta) / n
-        if self._paired:
+        rewards = self.context.rewards
+        self._origin, self._span = 0.0, 1.0
+        if self._paired and isinstance(rewards, Bernoulli):
             self._bound = CentredBeta(self._alpha)
+        elif self._paired:
+            self._bound = Bernstein(self._alpha, rewards.low, rewards.high)
+            self._origin, self._span = rewards.low, rewards.high - rewards.low
         else:
-            self._bound = interval_bound(self.context.rewards, n, delta)
+            self._bound = interval_bound(rewards, n, delta)
 
     @property
     def bound(self) -> Bound:
@@ -271,8 +288,21 @@ class AdaptiveRun(Run):
         by_low, by_high, by_mean = (np.argsort(x, kind="stable") for x in (low, high, means))
         nobody = np.zeros(len(low), dtype=np.bool_)
         low, high = low - self.margin, high + self.margin
-        told = self.tally.totals, self.tally.counts
-        return Arms(low, high, means, by_low, by_high, by_mean, nobody, *told)
+        given = self._in_units(low), self._in_units(high), self._in_units(means)
+        return Arms(*given, by_low, by_high, by_mean, nobody, *self._told())
+
+    def _in_units(self, values: Floats) -> Floats:
+        """Return means as what decides sees them: from 0 to 1, where evidence is for a range."""
+        if (self._origin, self._span) == (0.0, 1.0):
+            return values
+        return (values - self._origin) / self._span
+
+    def _told(self) -> tuple[Floats, Wholes, Floats | None]:
+        """Return the sums of rewards told, as what decides sees them, their number and scatter."""
+        tally = self.tally
+        if tally.beyond is None or tally.scatter is None or not self._paired:
+            return tally.totals, tally.counts, None
+        return tally.beyond / self._span, tally.counts, tally.scatter / self._span**2
 
     def evidence(self) -> float | None:
         """Return the odds for the best guess; for an answer at least those that were asked for."""
@@ -356,14 +386,14 @@ class AdaptiveRun(Run):
             return None
         arms = replace(self._arms(), declared=np.zeros_like(self.dirty))
         rules = self._piece_rules()
-        low, high = 0.0, float(self.high.max() - self.low.min())
+        low, high = 0.0, float(self.high.max() - self.low.min()) / self._span
         for _ in range(40):
             middle = (low + high) / 2
             if find_rival(arms, rules, middle) is None:
                 high = middle
             else:
                 low = middle
-        return high
+        return high * self._span
 
     def _piece_rules(self) -> Rules:
         """Return the rules by which a piece of outliers is possible."""
@@ -375,13 +405,17 @@ class AdaptiveRun(Run):
         if self.margin:
             low, high = low - self.margin, high + self.margin
         orders = self.by_low, self.by_high, self.by_mean
-        told = self.tally.totals, self.tally.counts
-        return Arms(low, high, self.means, *orders, self.members.copy(), *told)
+        given = self._in_units(low), self._in_units(high), self._in_units(self.means)
+        return Arms(*given, *orders, self.members.copy(), *self._told())
 
     def _rules(self, caution: float = 1.0, share: float = 1.0) -> Rules:
         """Return the rules of the problem, with a share of δ for evidence beyond intervals."""
+        limits = self._limits
         return Rules(
-            **self._limits,
+            gap_factor=limits["gap_factor"],
+            floor=limits["floor"] / self._span,
+            sure_factor=limits["sure_factor"],
+            sure_gap=limits["sure_gap"] / self._span,
             max_members=self.max_members,
             min_segment=self.min_segment,
             pair_delta=share * self.pair_delta,
@@ -452,11 +486,20 @@ class AdaptiveRun(Run):
             return outlook
         arms = self._arms()
         if not told:
-            arms = replace(arms, totals=self.tally.means * counts, counts=counts.copy())
+            arms = replace(arms, **self._foreseen_sums(counts))
         outlook = look_at(arms, self._rules(), member, self.joint_delta)
         if told:
             self._outlook = self.tally.pulls, member, outlook
         return outlook
+
+    def _foreseen_sums(self, counts: Wholes) -> dict[str, Any]:
+        """Return the sums that so many pulls have, if further rewards are like those told."""
+        totals, told, scatter = self._told()
+        return {
+            "totals": totals / told * counts,
+            "counts": counts.copy(),
+            "scatter": None if scatter is None else scatter / told * counts,
+        }
 
     def _end(self) -> None:
         """End the run with what is declared and judged."""
@@ -623,14 +666,28 @@ class AdaptiveRun(Run):
             scale = np.sqrt(shares)
             low = self.means - (self.means - low) * scale
             high = self.means + (high - self.means) * scale
+        scatter = self._told()[2]
+        if scatter is not None:
+            scatter = scatter / told * counts
         evidence = None
         if self.pair_delta:
-            assert isinstance(self._bound, CentredBeta)
-            rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
-            evidence = self._bound.level + 0.5 * np.log1p(counts * rates * (1 - rates))
+            if scatter is not None:
+                varied = scatter / mixing_precision(self._alpha)
+            else:
+                rates = np.clip(self.means, 0.5 / counts, 1 - 0.5 / counts)
+                varied = counts * rates * (1 - rates)
+            evidence = 0.5 * np.log1p(varied) - math.log(self._alpha)
         orders = np.argsort(low, kind="stable"), np.argsort(high, kind="stable"), self.by_mean
-        given = low, high, self.means, *orders, self.members
-        return Arms(*given, pulls=paid, single_evidence=evidence, left=left)
+        given = self._in_units(low), self._in_units(high), self._in_units(self.means)
+        return Arms(
+            *given,
+            *orders,
+            self.members,
+            scatter=scatter,
+            pulls=paid,
+            single_evidence=evidence,
+            left=left,
+        )
 
     def guess(self, order: Indices) -> list[int]:
         """Return the arms declared, or with them the best guess while the run goes on."""
@@ -669,7 +726,7 @@ class AdaptiveRun(Run):
         n = self.context.n
         if not self.ready:
             return np.arange(n)
-        means, declared = self.tally.means, self.members
+        means, declared = self._in_units(self.tally.means), self.members
         stage_of = np.full(n, n + 1)
         if self.verdict == "running" and self.context.until != "ranked":
             stage_of[self._guess().members] = n
@@ -690,6 +747,9 @@ class AdaptiveRun(Run):
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
+            if self._span != 1.0:
+                bounds = tuple(self._span * bound for bound in judgement.bounds)
+                judgement = replace(judgement, bounds=bounds)
             certificate = stage.certificate(judgement, order, self.by_mean, self.min_segment)
             epsilon = self.context.problem.at_slack().epsilon
             if self.jointly and certificate.status == "confirmed" and epsilon is not None:

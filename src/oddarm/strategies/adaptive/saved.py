@@ -35,6 +35,7 @@ from oddarm.strategies.adaptive.constants import (
     PATIENCE,
     PLANNER,
     SHARES,
+    ZERO_ONE_PLANNER,
 )
 from oddarm.strategies.base import without_gaps
 
@@ -45,6 +46,8 @@ __all__ = ["encoded", "fields", "restore"]
 
 AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution")
 """Attributes of a run that are saved under their own names."""
+_PLANNERS = Whole(ZERO_ONE_PLANNER, PLANNER)
+"""What a state names; one of 0.1 names none."""
 
 
 def fields(run: AdaptiveRun) -> dict[str, Kind]:
@@ -71,7 +74,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "pairs": Real(0.0, run.pair_delta),
     }
     if run.planner != OLD_PLANNER:  # whose files have neither
-        kinds["planner"] = Whole(PLANNER, PLANNER)
+        kinds["planner"] = _PLANNERS
         kinds["joint"] = Real(0.0, run.joint_delta)
     return kinds
 
@@ -94,8 +97,9 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
 
 def restore(run: AdaptiveRun, values: Any) -> None:
     """Give a run the state that was saved; StateError if it is damaged."""
-    if "planner" not in mapping(values, "run"):
-        run.begin_with(OLD_PLANNER)
+    begun = mapping(values, "run")
+    named = "planner" in begun
+    run.begin_with(_PLANNERS.decode(begun["planner"], "run.planner") if named else OLD_PLANNER)
     saved = SimpleNamespace(joint=0.0)
     decode_fields(saved, fields(run), values, "run")
     for holds, rule in _rules(run, saved):
