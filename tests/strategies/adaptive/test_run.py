@@ -13,7 +13,14 @@ import oddarm
 from oddarm.rewards import Bounded, SubGaussian
 from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies.adaptive import AdaptiveRun
-from oddarm.strategies.adaptive.constants import LEAST_SHARE, MANY_ARMS, OLD_PLANNER, PLANNER
+from oddarm.strategies.adaptive.constants import (
+    LEAST_SHARE,
+    MANY_ARMS,
+    OLD_PLANNER,
+    PLANNER,
+    SMALL_STEPS_MOST_ARMS,
+    SMALL_STEPS_PLANNER,
+)
 from reproduction.shared import shared_sets
 
 MEANS = [0.20, 0.22, 0.25, 0.27, 0.30, 0.32, 0.35, 0.37, 0.40, 0.90]
@@ -459,9 +466,12 @@ def bounded_search(begun=None, **options):
     rngs = [np.random.default_rng([5, arm]) for arm in range(len(means))]
     options = {"rewards": (0, 1), "max_outliers": 1, "delta": 0.1, "until": "found", **options}
     search = oddarm.Search(len(means), **options)
-    if begun == "0.1":
+    if begun is not None:
         state = json.loads(json.dumps(search.to_dict()))
-        del state["run"]["planner"], state["run"]["joint"]
+        if begun == "0.1":
+            del state["run"]["planner"], state["run"]["joint"]
+        else:
+            state["run"]["planner"] = SMALL_STEPS_PLANNER
         search = oddarm.Search.from_dict(state)
     return search, lambda arm: rngs[arm].beta(4 * means[arm], 4 * (1 - means[arm]))
 
@@ -474,8 +484,9 @@ def go_on(search, draw, judging=False):
 
 
 def test_a_run_keeps_its_planner():
-    """A search that 0.1 began plans as 0.1 did when saved again, started over or without an arm."""
-    for begun, planner in (("0.1", OLD_PLANNER), (None, PLANNER)):
+    """A search plans as it began when saved again, started over or without an arm."""
+    begun_by = {"0.1": OLD_PLANNER, "small steps": SMALL_STEPS_PLANNER, None: PLANNER}
+    for begun, planner in begun_by.items():
         search, draw = bounded_search(begun, slack=0)
         go_on(search, draw, judging=True)
         search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
@@ -485,6 +496,28 @@ def test_a_run_keeps_its_planner():
         search.set_aside(4, "it broke")
         assert search.run.planner == planner
         assert oddarm.Search.from_dict(search.to_dict()).run.planner == planner
+
+
+@pytest.mark.parametrize("planner", [SMALL_STEPS_PLANNER, PLANNER])
+def test_many_arms_go_on_identically(planner):
+    """A search of many arms that was saved and loaded asks for the same arms, by its planner."""
+    rng = np.random.default_rng(3)
+    means = rng.uniform(0.2, 0.4, SMALL_STEPS_MOST_ARMS + 1)
+    means[:5] = 0.9
+    state = oddarm.Search(len(means), max_outliers=10).to_dict()
+    state["run"]["planner"] = planner
+    search = oddarm.Search.from_dict(state)
+    while not search.run.stages:
+        arms = search.ask_indices()
+        search.tell_indices(arms, rng.random(len(arms)) < means[arms])
+    other = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
+    assert search.run.planner == other.run.planner == planner
+    for _ in range(2):
+        arms = search.ask_indices()
+        assert arms.tolist() == other.ask_indices().tolist()
+        rewards = rng.random(len(arms)) < means[arms]
+        search.tell_indices(arms, rewards)
+        other.tell_indices(arms, rewards)
 
 
 def test_chains_confirm_bounded_rewards_with_fewer_pulls():

@@ -3,7 +3,7 @@
 The stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1, or 0;
 `when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group is possible,
 entry k the verdict on stage k; row k of `judged` has the bounds of stage k. `planner` and `joint`
-are missing in runs that 0.1 began: these keep its planner.
+are missing in runs that 0.1 began: every run keeps the planner that it began with.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ __all__ = ["encoded", "fields", "restore"]
 
 AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution")
 """Attributes of a run that are saved under their own names."""
+PLANNERS = Whole(OLD_PLANNER + 1, PLANNER)
 
 
 def fields(run: AdaptiveRun) -> dict[str, Kind]:
@@ -71,7 +72,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "pairs": Real(0.0, run.pair_delta),
     }
     if run.planner != OLD_PLANNER:  # whose files have neither
-        kinds["planner"] = Whole(PLANNER, PLANNER)
+        kinds["planner"] = PLANNERS
         kinds["joint"] = Real(0.0, run.joint_delta)
     return kinds
 
@@ -94,8 +95,12 @@ def encoded(run: AdaptiveRun) -> SimpleNamespace:
 
 def restore(run: AdaptiveRun, values: Any) -> None:
     """Give a run the state that was saved; StateError if it is damaged."""
-    if "planner" not in mapping(values, "run"):
-        run.begin_with(OLD_PLANNER)
+    given = mapping(values, "run")
+    planner = OLD_PLANNER
+    if "planner" in given:
+        planner = PLANNERS.decode(given["planner"], "run.planner")
+    if planner != run.planner:
+        run.begin_with(planner)
     saved = SimpleNamespace(joint=0.0)
     decode_fields(saved, fields(run), values, "run")
     for holds, rule in _rules(run, saved):
