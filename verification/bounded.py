@@ -21,7 +21,7 @@ import oddarm
 from oddarm._typing import Floats
 from oddarm.definitions.truth import Truth
 from oddarm.rewards import Clipped
-from oddarm.strategies.adaptive.constants import ZERO_ONE_PLANNER
+from oddarm.strategies.adaptive.constants import SECOND_PLANNER
 from verification.adaptive import Line
 from verification.question import INSTANCES as QUESTIONS
 from verification.report import Check
@@ -96,7 +96,7 @@ def search_for(case: Case, jointly: bool, **changes: Any) -> oddarm.Search:
     if jointly:
         return search
     state = search.to_dict()
-    state["run"] |= {"planner": ZERO_ONE_PLANNER, "pairs": 0.0, "joint": 0.0}
+    state["run"] |= {"planner": SECOND_PLANNER, "pairs": 0.0, "joint": 0.0}
     return oddarm.Search.from_dict(state)
 
 

@@ -31,7 +31,7 @@ from oddarm.results.result import Result
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
 from oddarm.state import EXACT, OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
-from oddarm.strategies import Outcome, Run, RunContext, Strategy, Verdict, as_strategy
+from oddarm.strategies import Gold, Outcome, Run, RunContext, Strategy, Verdict, as_strategy
 from oddarm.tally import Tally
 
 __all__ = ["FORMAT_VERSION", "Search", "as_costs"]
@@ -43,6 +43,13 @@ MOST_ARMS = 10**8
 """More arms do not fit the memory of one machine."""
 BEGUN_BEFORE = "The search was begun by oddarm {}: it has no slack and no min_gap."
 """What a result says of a search that was begun by a version without them."""
+MOST_PLANNED_ARMS = 100_000
+"""With more arms, a plan of the adaptive strategy takes longer than most pulls."""
+GOLD_CHOSEN = (
+    "With {:,} arms, more than the {:,} that the adaptive strategy plans for, GOLD's interval "
+    "form was chosen: it ranks the arms and confirms nothing."
+)
+"""What a result says of a search whose strategy was chosen by the number of arms."""
 DEEPEST = 50
 """How deep tuples may be nested in the name of an arm."""
 
@@ -53,7 +60,8 @@ class Search:
     Args:
         arms: The names of the arms (hashable, distinct), or their number.
         strategy: A name of `oddarm.strategies.STRATEGIES`, or an instance with parameters of your
-            own.
+            own. With more than 100,000 arms, "adaptive" by name is GOLD's interval form, and every
+            result says so.
         epsilon: How much wider the gap around the outliers is than any gap among the others: more
             than 1 + epsilon times as wide. Default 2.5, unless `min_gap` is given alone.
         min_gap: How far the outliers are from all others at least, in units of reward. Alone, it is
@@ -81,8 +89,9 @@ class Search:
         fingerprint: What identifies the source of the rewards, if it is known: set by
             `find`, saved with the search, and compared by `resume`.
         supposes: What the stated δ supposes of the rewards beyond their model, in sentences that
-            every result repeats. Studies say here which pulls were drawn again or given up, and
-            searches begun by version 0.1 that they have no slack and no `min_gap`.
+            every result repeats. Studies say here which pulls were drawn again or given up,
+            searches begun by version 0.1 that they have no slack and no `min_gap`, and searches of
+            more than 100,000 arms which strategy was chosen.
 
     Example:
         >>> import oddarm
@@ -117,15 +126,20 @@ class Search:
         max_cost: float | None = None,
         seed: int = 0,
     ) -> None:
+        self.names = _names(arms)
+        self.n = len(self.names)
+        self.rewards = as_rewards(rewards)
         self.strategy = as_strategy(strategy)
+        self.supposes: list[str] = []
+        if strategy == "adaptive" and self.n > MOST_PLANNED_ARMS:
+            _check_that_gold_can(self.n, min_gap, until, self.rewards)
+            self.strategy = Gold(form="intervals")
+            self.supposes.append(GOLD_CHOSEN.format(self.n, MOST_PLANNED_ARMS))
         self.until: Until = _until(until, self.strategy)
         if slack is None:
             slack = 0.0 if self.until == "ranked" else DEFAULT_SLACK
         self.problem = Problem(epsilon, rho, max_outliers, delta, strict, min_gap, slack)
         self._check_rule()
-        self.rewards = as_rewards(rewards)
-        self.names = _names(arms)
-        self.n = len(self.names)
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
         self.problem.check(self.n)
@@ -148,7 +162,6 @@ class Search:
             if isinstance(self.names, range)
             else dict(zip(self.names, range(self.n), strict=True))
         )
-        self.supposes: list[str] = []
         self.tally = Tally(self.n, self.rewards)
         context = RunContext(
             problem=self.problem,
@@ -571,6 +584,25 @@ class Search:
                 f"such as {self.names[0]!r}: tell the arm as ask returned it."
             ) from None
         return position
+
+
+def _check_that_gold_can(
+    n: int, min_gap: float | None, until: Until | None, rewards: Rewards
+) -> None:
+    """Raise ParameterError if GOLD, which is to take the place of "adaptive", cannot answer."""
+    if min_gap is not None:
+        asked = f"min_gap == {min_gap!r}"
+    elif until not in (None, "ranked"):
+        asked = f"until == {until!r}"
+    elif rewards.pools is not None:
+        asked = "finite pools"
+    else:
+        return
+    raise ParameterError(
+        f"{asked} with {n:,} arms: with more than {MOST_PLANNED_ARMS:,}, strategy='adaptive' is "
+        "GOLD's interval form, which only ranks by epsilon, on endless rewards: ask for that, or "
+        "pass strategy=oddarm.strategies.Adaptive(), whose plans then take long."
+    )
 
 
 def _until(until: Until | None, strategy: Strategy) -> Until:

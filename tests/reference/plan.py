@@ -15,9 +15,25 @@ import reference.adaptive as literal
 SPLITS = [k / 12 for k in range(1, 12)]
 """How the distance that a gap can spare may be divided between the arms below and above."""
 INSET = 0.01
-"""How far inside a gap, in parts of its length, an arm must lie to fill it."""
+"""How far inside a gap, in parts of its length, an arm must lie to fill it, at first."""
 BOLD = 1.25
-"""The least factor by which a step raises an arm's pulls."""
+"""The least factor by which a step raises an arm's pulls, at first."""
+LARGER = 32
+"""With many arms, a step is larger by as much as the first one after so many steps."""
+MOST_INSET = 0.2
+"""But an inset is no more than this."""
+STRETCH = 0.125
+"""With many arms, chains have one arm of each stretch of this part of the widest gap allowed."""
+TYPICAL = 0.35
+"""They are compared by what this width would cost, in parts of the same."""
+MOST_STRETCHES = 4096
+"""And of no more stretches than this."""
+LINES = 40
+"""So many lines beyond the outermost estimate are looked at."""
+NEAREST = 1 / 512
+"""The nearest of them is this part of the distance of the furthest."""
+MOST_STEPS = 64
+"""After so many steps beyond a chain, a plan for many arms is given up."""
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of an estimated gap that may be made certain."""
 GROUP_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8)
@@ -40,6 +56,7 @@ class Arms:
         pair_delta: The error probability of the evidence of pairs.
         caution: By what factor to raise the evidence that pairs seem to need.
         left: How many rewards each pool has left; empty if they never end.
+        many: Whether plans are made in few steps.
     """
 
     low: list[float]
@@ -51,6 +68,7 @@ class Arms:
     pair_delta: float = 0.0
     caution: float = 1.0
     left: list[float] = field(default_factory=list)
+    many: bool = False
 
     @property
     def n(self):
@@ -185,7 +203,31 @@ def certify_window(arms, window, level, factors):
     return certified(arms, *ends, level * (last - first), factors, paired)
 
 
-def fitting(arms, arm, factor, low, high, ends=(True, True)):
+@dataclass
+class Stride:
+    """How large a step of a plan is.
+
+    Attributes:
+        bold: The least factor by which it raises an arm's pulls.
+        inset: How far inside a gap, in parts of its length, an arm must lie to fill it.
+        more: How many arms beyond those needed are to lie inside a rival.
+    """
+
+    bold: float = BOLD
+    inset: float = INSET
+    more: int = 0
+
+
+def stride_at(arms, max_members, step):
+    """Return how large a step is: with many arms the larger, the longer a plan takes."""
+    if not arms.many:
+        return Stride()
+    times = step / LARGER
+    inset = min(INSET * (1 + times), MOST_INSET)
+    return Stride(1 + (BOLD - 1) * (1 + times), inset, int(times * max_members / 8))
+
+
+def fitting(arms, arm, factor, low, high, bold, ends=(True, True)):
     """Return to what an arm's factor must grow for its interval to fit into [low, high].
 
     `ends` says whether its lower and its upper end matter.
@@ -193,7 +235,7 @@ def fitting(arms, arm, factor, low, high, ends=(True, True)):
     mean = arms.means[arm]
     if not low < mean < high:
         return math.inf
-    want = BOLD * factor
+    want = bold * factor
     if ends[0] and mean - arms.low[arm] > mean - low:
         want = max(want, squared((mean - arms.low[arm]) / (mean - low)))
     if ends[1] and arms.high[arm] - mean > high - mean:
@@ -201,50 +243,48 @@ def fitting(arms, arm, factor, low, high, ends=(True, True)):
     return want
 
 
-def fill(arms, factors, start, length, barred=()):
+def fill(arms, factors, start, length, stride, barred=()):
     """Return the cheapest way to have an arm within a gap: its cost and the factors."""
-    inset = INSET * length
+    inset = stride.inset * length
     best = (math.inf, list(factors))
     for arm in range(arms.n):
         if arm in barred:
             continue
         if not start + 2 * inset < arms.means[arm] < start + length - 2 * inset:
             continue
-        want = fitting(arms, arm, factors[arm], start + inset, start + length - inset)
+        want = fitting(arms, arm, factors[arm], start + inset, start + length - inset, stride.bold)
         cost = price(arms, arm, factors[arm], want)
         if cost < best[0]:
             best = cost, [*factors[:arm], want, *factors[arm + 1 :]]
     return best
 
 
-def emptied(arms, factors, x, e, tau):
+def emptied(arms, factors, x, e, tau, stride):
     """Return factors with which no arm can lie between the gaps of the rival."""
     low, high = shrunk(arms, factors)
     trial = list(factors)
     for arm in range(arms.n):
         if arms.declared[arm] or high[arm] <= x + tau or low[arm] >= e - tau:
             continue
-        below = fitting(
-            arms, arm, factors[arm], -math.inf, x + tau - INSET * tau, ends=(False, True)
-        )
-        above = fitting(
-            arms, arm, factors[arm], e - tau + INSET * tau, math.inf, ends=(True, False)
-        )
+        inset, given = stride.inset * tau, (arms, arm, factors[arm])
+        below = fitting(*given, -math.inf, x + tau - inset, stride.bold, ends=(False, True))
+        above = fitting(*given, e - tau + inset, math.inf, stride.bold, ends=(True, False))
         trial[arm] = min(below, above)
     return trial
 
 
-def rule_out(arms, factors, block, x, e, tau, further):
+def rule_out(arms, factors, block, x, e, tau, further, stride=None):
     """Return the cheapest way to rule out the rival between x and e: its cost and the factors."""
     low, high = shrunk(arms, factors)
-    inset = INSET * tau
+    stride = stride or Stride()
+    inset = stride.inset * tau
     inside = [low[arm] > x and high[arm] < e for arm in range(arms.n)]
     fits = [
-        factor if there else fitting(arms, arm, factor, x + inset, e - inset)
+        factor if there else fitting(arms, arm, factor, x + inset, e - inset, stride.bold)
         for arm, (factor, there) in enumerate(zip(factors, inside, strict=True))
     ]
-    ways = [fill(arms, factors, x, tau), fill(arms, factors, e - tau, tau)]
-    trials = [emptied(arms, factors, x, e, tau)]
+    ways = [fill(arms, factors, start, tau, stride) for start in (x, e - tau)]
+    trials = [emptied(arms, factors, x, e, tau, stride)]
     if block:
         trials.append([fits[arm] if arm in block else factors[arm] for arm in range(arms.n)])
     # More new arms inside than a group may gain. Of arms that cost as much as the dearest that is
@@ -255,6 +295,8 @@ def rule_out(arms, factors, block, x, e, tau, further):
         for arm in range(arms.n)
         if not inside[arm] and not arms.declared[arm] and fits[arm] < math.inf
     }
+    if len(costs) >= missing + stride.more:
+        missing += stride.more
     if len(costs) >= missing:
         limit = sorted(costs.values())[missing - 1]
         chosen = [arm for arm, cost in costs.items() if cost <= limit][:missing]
@@ -299,7 +341,8 @@ def plan_target(arms, target, epsilon, further, min_segment, start):
         factors = certify_window(arms, window, target.level, factors)
     block = order[slice(*target.block)]
     cost = pulls(arms, [1.0] * arms.n, factors)
-    for _ in range(40 * arms.n):
+    max_members = further + sum(arms.declared)
+    for step in range(40 * arms.n):
         ends = shrunk(arms, factors)
         tau, limits = (1 + epsilon) * target.gap, (further, min_segment)
         rival = first_rival(ends, arms.declared, tau, limits, block)
@@ -309,7 +352,8 @@ def plan_target(arms, target, epsilon, further, min_segment, start):
             rival = first_rival(ends, arms.declared, tau, limits, block, sides)
         if rival is None:
             return cost, factors
-        extra, factors = rule_out(arms, factors, block, *rival, tau, further)
+        stride = stride_at(arms, max_members, step)
+        extra, factors = rule_out(arms, factors, block, *rival, tau, further, stride)
         cost += extra
         if cost == math.inf:
             break
@@ -368,10 +412,56 @@ def kept_within(arms, segment, line, above, factors):
     return cost, wanted
 
 
+def cheapest_links(arms, segment, length, factors):
+    """Return of each stretch of a segment the arm that takes the fewest further pulls."""
+    begin, end = arms.means[segment[0]], arms.means[segment[-1]]
+    stretch = max(STRETCH * length, (end - begin) / (MOST_STRETCHES - 1))
+    stretches = {}
+    for arm in segment:
+        width = arms.high[arm] - arms.low[arm]
+        cost = arms.counts[arm] * (squared(width / (TYPICAL * length)) - factors[arm])
+        place = math.floor((arms.means[arm] - begin) / stretch)
+        stretches.setdefault(place, []).append((cost, arm))
+    return [min(part, key=lambda pair: pair[0])[1] for part in stretches.values()]
+
+
+def fenced(arms, segment, above, factors):
+    """Return a function: what it costs, roughly, that no arm can lie beyond a line.
+
+    The costs are those of LINES lines, ever nearer to the outermost estimate; between two of them,
+    costs are interpolated.
+    """
+    way = 1 if above else -1
+    outermost = arms.means[segment[-1 if above else 0]]
+    furthest = 0.0
+    for arm in segment:
+        radius = arms.high[arm] - arms.means[arm] if above else arms.means[arm] - arms.low[arm]
+        inside = way * (outermost - arms.means[arm])
+        furthest = max(furthest, radius * factors[arm] ** -0.5 - inside)
+    away = [furthest * NEAREST ** (k / LINES) for k in range(LINES + 1)]
+    lines = [outermost + way * distance for distance in away]
+    costs = [0.0] * len(lines)
+    if furthest > 0:
+        costs[1:] = [kept_within(arms, segment, line, above, factors)[0] for line in lines[1:]]
+    away = [way * (line - outermost) for line in lines]
+
+    def cost(line):
+        distance = way * (line - outermost)
+        if distance <= 0:
+            return math.inf
+        k = next((k for k, nearer in enumerate(away) if distance >= nearer), None)
+        if not k:
+            return 0.0 if k == 0 else math.inf
+        share = (away[k - 1] - distance) / (away[k - 1] - away[k])
+        return costs[k - 1] + share * (costs[k] - costs[k - 1])
+
+    return cost
+
+
 def links_of(arms, segment, length, factors):
     """Return the links of chains, by their lower ends: low, arm, factor, high and cost."""
     links = []
-    for arm in segment:
+    for arm in cheapest_links(arms, segment, length, factors) if arms.many else segment:
         width = arms.high[arm] - arms.low[arm]
         finer = [squared(width / (share * length)) for share in WIDTHS]
         for factor in (factors[arm], *(want for want in finer if want > factors[arm])):
@@ -389,18 +479,21 @@ def covered(arms, segment, length, factors):
     A link ends within `length` of where the one before it begins. The first one ends within that
     of where any arm begins, and any arm ends within that of where the last one begins.
     """
+    if arms.many:
+        fences = [fenced(arms, segment, above, factors) for above in (False, True)]
     chains = []  # for each link the cheapest chain that ends with it, and its cost
     whole = (math.inf, factors)
     for low, arm, factor, high, own in links_of(arms, segment, length, factors):
         line = high - length
-        before, start = kept_within(arms, segment, line, False, factors)
-        chain = start
+        before, chain = kept_within(arms, segment, line, False, factors)
+        before = fences[0](line) if arms.many else before
         for cost, links, begin in reversed(chains):
             if begin >= line and cost < before:
                 before, chain = cost, links
         with_it = [*chain[:arm], max(chain[arm], factor), *chain[arm + 1 :]]
         chains.append((before + own, with_it, low))
         rest, ends = kept_within(arms, segment, low + length, True, factors)
+        rest = fences[1](low + length) if arms.many else rest
         if before + own + rest < whole[0]:
             both = [max(pair) for pair in zip(with_it, ends, strict=True)]
             whole = before + own + rest, both
@@ -414,27 +507,29 @@ def segments(arms, member):
     return [part for part in parts if len(part) > 1 and not member[part[0]]]
 
 
-def confirm(arms, member, shifts, gap, length, chain):
+def confirm(arms, member, shifts, gap, length, chain, max_members=1):
     """Return cost and factors for gaps of `gap` around a group and none above `length` inside."""
     factors = [1.0] * arms.n
     for cut in borders(arms, member):
         factors = certify_cut(arms, cut, gap, factors)
     for segment in segments(arms, member) if chain else []:
-        factors = covered(arms, segment, length, factors)
+        just_less = length * (1 - 1e-9) if arms.many else length
+        factors = covered(arms, segment, just_less, factors)
     cost = pulls(arms, [1.0] * arms.n, factors)
     members = [arm for arm in range(arms.n) if member[arm]]
-    for _ in range(40 * arms.n):
+    for step in range(MOST_STEPS if arms.many else 40 * arms.n):
         low, high = shrunk(arms, factors)
         keys = [a + b for a, b in zip(low, shifts, strict=True)]
         widest, start, stop, first = widest_inside((low, high), keys, member)
         if widest <= length:
             return cost, factors
-        ways = [fill(arms, factors, start, length, members)]
+        stride = stride_at(arms, max_members, step)
+        ways = [fill(arms, factors, start, length, stride, members)]
         for arm in range(arms.n):
             begins = arm == first and arms.means[arm] > start
             ends = high[arm] == stop and not member[arm] and arms.means[arm] < stop
             if begins or ends:
-                trial = [*factors[:arm], BOLD * factors[arm], *factors[arm + 1 :]]
+                trial = [*factors[:arm], stride.bold * factors[arm], *factors[arm + 1 :]]
                 ways.append((price(arms, arm, factors[arm], trial[arm]), trial))
         extra, factors = min(ways, key=lambda way: way[0])
         cost += extra
@@ -482,7 +577,8 @@ def plan_group(arms, member, shifts, epsilon, chains):
         if margin > 0:
             gap = apart - share * margin
             given = arms, member, shifts, gap, gap / (1 + epsilon)
-            ways = [confirm(*given, chain) for chain in ([False, True] if chains else [False])]
+            kinds = [True] if arms.many else [False, True] if chains else [False]
+            ways = [confirm(*given, chain) for chain in kinds]
         else:
             gap = inside + share * margin / (1 + epsilon)
             ways = [refute(arms, member, cut, gap, (1 + epsilon) * gap)]

@@ -36,6 +36,38 @@ def test_ask_and_tell():
     assert search.ask() == []
 
 
+def test_more_arms_than_are_planned_for():
+    """With more than 100,000 arms "adaptive" is GOLD's interval form; every result says so."""
+    search = Search(100_001)
+    assert search.strategy == oddarm.strategies.Gold(form="intervals")
+    assert search.until == "ranked"
+    sentence = (
+        "With 100,001 arms, more than the 100,000 that the adaptive strategy plans for, GOLD's "
+        "interval form was chosen: it ranks the arms and confirms nothing."
+    )
+    assert search.result().summary.endswith(sentence)
+    assert Search(100_000).strategy == oddarm.strategies.Adaptive()
+    loaded = Search.from_dict(search.to_dict())
+    assert (loaded.strategy, loaded.supposes) == (search.strategy, [sentence])
+    assert Search(100_001, oddarm.strategies.Adaptive()).strategy.name == "adaptive"
+
+
+@pytest.mark.parametrize(
+    ("options", "quoted"),
+    [
+        ({"min_gap": 0.2}, "min_gap == 0.2"),
+        ({"until": "found"}, "until == 'found'"),
+        ({"rewards": oddarm.rewards.Bernoulli(pools=(5,) * 100_001)}, "finite pools"),
+    ],
+)
+def test_more_arms_than_are_planned_for_and_a_question_beyond_gold(options, quoted):
+    """What GOLD cannot answer is refused with the remedy, and left to an explicit strategy."""
+    with pytest.raises(oddarm.errors.ParameterError, match=quoted) as refused:
+        Search(100_001, **options)
+    assert "strategy=oddarm.strategies.Adaptive()" in str(refused.value)
+    assert Search(100_001, oddarm.strategies.Adaptive(), **options).n == 100_001
+
+
 def test_arms_by_number():
     """A number of arms stands for the names 0, 1 and so on."""
     search = Search(10)

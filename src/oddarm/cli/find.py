@@ -49,7 +49,7 @@ def find(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
-    strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
+    strategy: shared.StrategyName = DEFAULT_STRATEGY,
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
@@ -113,7 +113,7 @@ def find(
     shared.check_plot(plot)
     if save is not None:
         shared.check_written("--save", save)
-    chosen = oddarm.strategies.as_strategy(strategy)
+    oddarm.strategies.as_strategy(strategy)  # a wrong name is refused before data is opened
     search, problem = None, ProblemOptions()
     if resume is None:
         problem = shared.problem_options(
@@ -149,7 +149,7 @@ def find(
             )
         else:
             result = oddarm.find(
-                source, strategy=chosen, until=until, bound=bound, max_pulls=max_pulls,
+                source, strategy=strategy, until=until, bound=bound, max_pulls=max_pulls,
                 max_cost=max_cost, seed=seed, save=save, progress=True, **problem,
             )  # fmt: skip
     result = result.with_nouns(noun, "rows").with_hint(_hint(result, save))

@@ -47,6 +47,7 @@ __all__ = [
     "Rows",
     "SkipBadRows",
     "Slack",
+    "StrategyName",
     "TableName",
     "UntilName",
     "Where",
@@ -61,6 +62,13 @@ __all__ = [
     "search_option",
 ]
 
+StrategyName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        help="The strategy. With more than 100,000 arms, adaptive is GOLD's interval form.",
+    ),
+]
 PLOTS = (".png", ".svg", ".pdf", ".html")
 
 # Which rows of a table, and which columns are arms and rewards.

@@ -31,7 +31,7 @@ def simulate(
         str | None,
         typer.Option(help="A configuration of the paper, such as upper-20-2.5."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="The strategy.")] = DEFAULT_STRATEGY,
+    strategy: shared.StrategyName = DEFAULT_STRATEGY,
     epsilon: Annotated[
         float | None,
         shared.search_option("epsilon", words=EPSILON),

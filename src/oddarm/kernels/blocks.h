@@ -4,8 +4,12 @@
 
 #include "kernels.h"
 
-/* The least factor by which a plan raises an arm's pulls: timid steps make endless plans. */
-#define BOLD 1.25
+/* How large the steps of a plan are: timid steps make endless plans. */
+struct stride {
+    double bold;  /* the least factor by which a step raises an arm's pulls */
+    double inset; /* how far inside a gap, in parts of its length, an arm must lie to fill it */
+    int64_t more; /* how many arms beyond those needed are to lie inside a rival */
+};
 
 /* Take memory for `count` numbers of 8 bytes. */
 static inline void *take(char **work, int64_t count)
@@ -50,12 +54,13 @@ double order_evidence(int64_t n, double delta);
 double gap_evidence(double gap, int64_t n, double delta);
 
 /* plans.c */
+struct stride stride_at(const struct rules *rules, int64_t step);
 void shrink(const struct arms *arms, const double *factors, double *known, double *now_low,
     double *now_high);
 double planned_pulls(const struct arms *arms, const double *factors);
 void certify(const struct arms *arms, const struct rules *rules, int64_t begin, int64_t at,
     int64_t to, int64_t end, double gap, double *factors);
-double cheapest_filler(const struct arms *arms, const bool *barred, const double *factors,
-    double start, double length, double *wanted);
+double cheapest_filler(const struct arms *arms, const struct stride *stride, const bool *barred,
+    const double *factors, double start, double length, double *wanted);
 
 #endif

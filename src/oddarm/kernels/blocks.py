@@ -132,12 +132,14 @@ class Rules(Record):
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: The error probability of evidence against a whole truth, likewise.
         caution: By what factor plans raise the evidence that seems to be needed.
+        many_arms: Whether plans are made in few steps, as many arms need.
     """
 
     kinds: ClassVar = layout("""
         real gap_factor floor sure_factor sure_gap
         whole max_members min_segment
         real pair_delta joint_delta caution
+        flag many_arms
     """)
     _fields_: ClassVar = fields(kinds)
 

@@ -11,6 +11,21 @@ static const double SHARES[] = {0.2, 0.35, 0.5, 0.65, 0.8};
  * groups.py makes room for as many. */
 static const double WIDTHS[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2, 0.12};
 
+/* With many arms, a chain has one arm of each stretch of this part of the widest gap allowed, and
+ * of no more than so many stretches; groups.py makes room for as many. */
+#define STRETCH 0.125
+/* They are compared by what this width would cost, in parts of the same. */
+#define TYPICAL 0.35
+#define MOST_STRETCHES 4096
+/* So many lines are looked at, from that of the furthest interval, which costs nothing, to that
+ * which is this part of the distance away from the outermost estimate. */
+#define LINES 40
+#define NEAREST (1.0 / 512)
+/* More than all rounding, in parts of a length. */
+#define ROUNDING 1e-9
+/* After so many steps beyond a chain, a plan for many arms is given up. */
+#define MOST_STEPS 64
+
 /* The members of a set that may be a group, and its arms in the order of their lower ends plus
  * `shifts`, which keep apart what lies on different sides of the set's borders; and memory for
  * chains, NULL if plans have none. */
@@ -150,49 +165,139 @@ static double keep_within(const struct arms *arms, int64_t first, int64_t last, 
     return total;
 }
 
-/* Raise factors until no gap inside the segment by_mean[first:last] can be wider than `length`, by
- * the cheapest chain of arms: each must end within `length` of where the one before it begins, the
- * first within that of where any arm begins, and any arm within that of where the last begins. */
-static void cover(const struct arms *arms, int64_t first, int64_t last, double length,
-    double *factors, char *work)
+/* What `keep_within` costs, over lines ever nearer to the outermost estimate. */
+struct fence {
+    double outermost, lines[LINES + 1], costs[LINES + 1];
+};
+
+static struct fence fence_around(
+    const struct arms *arms, int64_t first, int64_t last, bool above, double *factors)
 {
-    struct link *links = (struct link *)work;
-    int64_t count = 0;
+    struct fence fence = {.outermost = arms->means[arms->by_mean[above ? last - 1 : first]]};
+    double furthest = 0.0;
     for (int64_t k = first; k < last; k++) {
         const int64_t arm = arms->by_mean[k];
-        const double mean = arms->means[arm], width = arms->high[arm] - arms->low[arm];
-        for (size_t j = 0; j <= sizeof WIDTHS / sizeof *WIDTHS; j++) {
-            const double factor = j ? squared(width / (WIDTHS[j - 1] * length)) : factors[arm];
-            if (j && factor <= factors[arm])
-                continue;
-            const double scale = factor > 1.0 ? pow(factor, -0.5) : 1.0;
-            if (width * scale > length)
-                continue;
-            links[count++] = (struct link){mean - (mean - arms->low[arm]) * scale,
-                mean + (arms->high[arm] - mean) * scale, factor,
-                price(arms, arm, factors[arm], factor), INFINITY, arm, NULL};
+        const double mean = arms->means[arm], scale = pow(factors[arm], -0.5);
+        const double reach = (above ? arms->high[arm] - mean : mean - arms->low[arm]) * scale;
+        const double inside = above ? fence.outermost - mean : mean - fence.outermost;
+        furthest = most_of(furthest, reach - inside);
+    }
+    for (int line = 0; line <= LINES; line++) {
+        const double away = furthest * pow(NEAREST, (double)line / LINES);
+        fence.lines[line] = fence.outermost + (above ? away : -away);
+        fence.costs[line] = 0.0;
+        if (line > 0 && furthest > 0.0)
+            fence.costs[line] =
+                keep_within(arms, first, last, fence.lines[line], above, factors, false);
+    }
+    return fence;
+}
+
+/* What it costs that no arm can lie beyond a line: as between the lines beside it. */
+static double fence_cost(const struct fence *fence, double line, bool above)
+{
+    const double way = above ? 1.0 : -1.0, away = way * (line - fence->outermost);
+    if (!(away > 0.0))
+        return INFINITY;
+    for (int k = 0; k <= LINES; k++) {
+        const double nearer = way * (fence->lines[k] - fence->outermost);
+        if (away < nearer)
+            continue;
+        if (k == 0)
+            return 0.0;
+        const double further = way * (fence->lines[k - 1] - fence->outermost);
+        const double share = (further - away) / (further - nearer);
+        return fence->costs[k - 1] + share * (fence->costs[k] - fence->costs[k - 1]);
+    }
+    return INFINITY;
+}
+
+/* Add the links that an arm can be, known more and more closely. */
+static int64_t add_links(const struct arms *arms, int64_t arm, double length, const double *factors,
+    struct link *links, int64_t count)
+{
+    const double mean = arms->means[arm], width = arms->high[arm] - arms->low[arm];
+    for (size_t j = 0; j <= sizeof WIDTHS / sizeof *WIDTHS; j++) {
+        const double factor = j ? squared(width / (WIDTHS[j - 1] * length)) : factors[arm];
+        if (j && factor <= factors[arm])
+            continue;
+        const double scale = factor > 1.0 ? pow(factor, -0.5) : 1.0;
+        if (width * scale > length)
+            continue;
+        links[count++] = (struct link){mean - (mean - arms->low[arm]) * scale,
+            mean + (arms->high[arm] - mean) * scale, factor, price(arms, arm, factors[arm], factor),
+            INFINITY, arm, NULL};
+    }
+    return count;
+}
+
+/* The links of a segment; with many arms, of that arm in each stretch that takes the fewest further
+ * pulls. */
+static int64_t links_of(const struct arms *arms, int64_t first, int64_t last, double length,
+    bool many_arms, const double *factors, struct link *links)
+{
+    const double begin = arms->means[arms->by_mean[first]];
+    const double range = arms->means[arms->by_mean[last - 1]] - begin;
+    const double stretch = most_of(STRETCH * length, range / (MOST_STRETCHES - 1));
+    int64_t count = 0, chosen = -1;
+    double least = INFINITY, present = -1.0;
+    for (int64_t k = first; k < last; k++) {
+        const int64_t arm = arms->by_mean[k];
+        if (!many_arms) {
+            count = add_links(arms, arm, length, factors, links, count);
+            continue;
+        }
+        const double place = floor((arms->means[arm] - begin) / stretch);
+        if (place > present && chosen >= 0) {
+            count = add_links(arms, chosen, length, factors, links, count);
+            least = INFINITY;
+        }
+        present = place;
+        const double width = arms->high[arm] - arms->low[arm];
+        const double cost = arms->pulls[arm] * (squared(width / (TYPICAL * length)) - factors[arm]);
+        if (cost < least || least == INFINITY) {
+            least = cost;
+            chosen = arm;
         }
     }
+    return chosen < 0 ? count : add_links(arms, chosen, length, factors, links, count);
+}
+
+/* Raise factors until no gap inside the segment by_mean[first:last] can be wider than `length`, by
+ * the cheapest chain of arms: each must end within `length` of where the one before it begins, the
+ * first within that of where any arm begins, and any arm within that of where the last begins.
+ * With many arms, what the ends cost is known roughly, so that it takes few looks at all arms. */
+static void cover(const struct arms *arms, int64_t first, int64_t last, double length,
+    bool many_arms, double *factors, char *work)
+{
+    struct link *links = (struct link *)work;
+    const int64_t count = links_of(arms, first, last, length, many_arms, factors, links);
     qsort(links, (size_t)count, sizeof *links, by_lower_end);
+    struct fence below, above;
+    if (many_arms) {
+        below = fence_around(arms, first, last, false, factors);
+        above = fence_around(arms, first, last, true, factors);
+    }
     /* Links that a later one can follow: their lower ends and what they cost grow. */
     struct link **open = (struct link **)(links + count);
     int64_t size = 0;
     struct link *cheapest = NULL;
     double least = INFINITY;
     for (struct link *link = links; link < links + count; link++) {
-        const double line = link->high - length;
-        double before = keep_within(arms, first, last, line, false, factors, false);
-        int64_t begin = 0, end = size;
-        while (begin < end) {
-            const int64_t middle = (begin + end) / 2;
+        const double line = link->high - length, end = link->low + length;
+        double before = many_arms ? fence_cost(&below, line, false)
+                                  : keep_within(arms, first, last, line, false, factors, false);
+        int64_t from = 0, to = size;
+        while (from < to) {
+            const int64_t middle = (from + to) / 2;
             if (open[middle]->low < line)
-                begin = middle + 1;
+                from = middle + 1;
             else
-                end = middle;
+                to = middle;
         }
-        if (begin < size && open[begin]->best < before) {
-            before = open[begin]->best;
-            link->from = open[begin];
+        if (from < size && open[from]->best < before) {
+            before = open[from]->best;
+            link->from = open[from];
         }
         link->best = before + link->cost;
         if (!(link->best < INFINITY))
@@ -201,7 +306,8 @@ static void cover(const struct arms *arms, int64_t first, int64_t last, double l
             size--;
         open[size++] = link;
         const double all =
-            link->best + keep_within(arms, first, last, link->low + length, true, factors, false);
+            link->best + (many_arms ? fence_cost(&above, end, true)
+                                    : keep_within(arms, first, last, end, true, factors, false));
         if (all < least) {
             least = all;
             cheapest = link;
@@ -218,8 +324,8 @@ static void cover(const struct arms *arms, int64_t first, int64_t last, double l
 }
 
 /* The same for all segments of a group. */
-static void cover_segments(
-    const struct arms *arms, const bool *member, double length, double *factors, char *work)
+static void cover_segments(const struct arms *arms, const bool *member, double length,
+    bool many_arms, double *factors, char *work)
 {
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     for (int64_t first = 0, last; first < n; first = last) {
@@ -229,7 +335,7 @@ static void cover_segments(
         while (last < n && !member[by_mean[last]])
             last++;
         if (last - first > 1)
-            cover(arms, first, last, length, factors, work);
+            cover(arms, first, last, length, many_arms, factors, work);
     }
 }
 
@@ -244,14 +350,17 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
     for (int64_t k = 1; k < n; k++)
         if (member[by_mean[k]] != member[by_mean[k - 1]])
             certify(arms, rules, 0, k, k, n, gap, factors);
-    if (chain)
-        cover_segments(arms, member, longest, factors, group->chains);
+    if (chain) {
+        const double length = rules->many_arms ? longest * (1.0 - ROUNDING) : longest;
+        cover_segments(arms, member, length, rules->many_arms, factors, group->chains);
+    }
     double cost = planned_pulls(arms, factors);
     double *now_low = take(&work, n), *now_high = take(&work, n);
     double *wanted = take(&work, n), *keys = take(&work, n), *known = zeros(&work, n);
     int64_t *now_order = take(&work, n);
     memcpy(now_order, group->order, (size_t)n * sizeof *now_order);
-    for (int64_t step = 0; step < 40 * n; step++) {
+    const int64_t most_steps = rules->many_arms ? MOST_STEPS : 40 * n;
+    for (int64_t step = 0; step < most_steps; step++) {
         if (!(cost < budget))
             return INFINITY;
         shrink(arms, factors, known, now_low, now_high);
@@ -262,13 +371,15 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
         if (widest.length <= longest)
             return cost;
         /* An arm fills the gap, or one that bounds it draws nearer to its estimate. */
-        double best = cheapest_filler(arms, member, factors, widest.start, longest, wanted);
+        const struct stride stride = stride_at(rules, step);
+        double best =
+            cheapest_filler(arms, &stride, member, factors, widest.start, longest, wanted);
         int64_t chosen = -1;
         for (int64_t arm = 0; arm < n; arm++) {
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
             const bool ends =
                 now_high[arm] == widest.stop && !member[arm] && means[arm] < widest.stop;
-            const double extra = price(arms, arm, factors[arm], BOLD * factors[arm]);
+            const double extra = price(arms, arm, factors[arm], stride.bold * factors[arm]);
             if ((begins || ends) && extra < best) {
                 best = extra;
                 chosen = arm;
@@ -276,7 +387,7 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
         }
         if (chosen >= 0) {
             copy(wanted, factors, n);
-            wanted[chosen] = BOLD * factors[chosen];
+            wanted[chosen] = stride.bold * factors[chosen];
         }
         cost += best;
         copy(factors, wanted, n);
@@ -367,7 +478,7 @@ double plan_group(const struct arms *arms, const struct rules *rules, const int6
     for (size_t k = 0; k < sizeof SHARES / sizeof *SHARES; k++) {
         if (apart > least) {
             const double gap = apart - SHARES[k] * (apart - least);
-            for (int chain = 0; chain <= (chains ? 1 : 0); chain++) {
+            for (int chain = rules->many_arms; chain <= (chains ? 1 : 0); chain++) {
                 ones(trial, n);
                 const double cost = confirm(arms, rules, &group, gap, chain, trial, best, work);
                 best = keep(factors, trial, n, cost, best);

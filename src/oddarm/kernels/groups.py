@@ -19,6 +19,7 @@ _judge_group = function("judge_group", "record record wholes flags real real res
 _plan_group = function("plan_group", "record record wholes flags floats floats floats", "real")
 _Four = c_double * 4
 _LINKS = 11  # of an arm, in chains: one for each of WIDTHS in groups.c, and one more
+_MOST_STRETCHES = 4096  # as in groups.c: with many arms, chains have one arm of each
 
 
 def judge_group(
@@ -52,7 +53,8 @@ def plan_group(
 
     `order` sorts the arms by their lower ends plus `shifts`, which keep apart what lies on
     different sides of the group's borders. With `chains`, segments are also covered by the
-    cheapest chains, by intervals alone, and the cheaper plan is returned.
+    cheapest chains, by intervals alone, and the cheaper plan is returned. With many arms, they are
+    always covered by chains.
 
     Returns:
         By what factor the pulls of each arm must grow, and how many more pulls that takes if every
@@ -60,6 +62,7 @@ def plan_group(
     """
     factors = np.empty(len(order))
     # Links of chains, and which of them are open.
-    work = np.empty(_LINKS * 8 * len(order)) if chains else None
+    linked = min(len(order), _MOST_STRETCHES) if rules.many_arms else len(order)
+    work = np.empty(_LINKS * 8 * linked) if chains or rules.many_arms else None
     cost = _plan_group(arms.having("pulls"), byref(rules), order, member, shifts, factors, work)
     return factors, cost

@@ -35,6 +35,7 @@ struct rules {
     double sure_factor, sure_gap; /* the same with the slack, for a group to be confirmed */
     int64_t max_members, min_segment;
     double pair_delta, joint_delta, caution;
+    bool many_arms; /* whether plans are made in few steps */
 };
 
 /* What is to be certain; `Target` in plans.py has the same fields. */

@@ -7,17 +7,35 @@
 
 /* Into how many parts the distance that a gap can spare is divided to find the cheapest split. */
 #define SPLITS 12
-/* How far inside a gap, in parts of its length, an arm must lie to fill it. */
+/* The first stride of a plan. */
+#define BOLD 1.25
 #define INSET 0.01
+/* With many arms a stride is as large again after so many steps; an inset grows up to this. */
+#define STEPS 32
+#define MOST_INSET 0.2
+/* More than all rounding, in parts of a number. */
+#define ROUNDING 1e-9
+
+/* The steps of a plan for many arms become larger the longer it takes: otherwise there would be the
+ * more of them, the more arms there are. No round raises pulls by as much as one step does. */
+struct stride stride_at(const struct rules *rules, int64_t step)
+{
+    if (!rules->many_arms)
+        return (struct stride){BOLD, INSET, 0};
+    const double times = (double)step / STEPS;
+    return (struct stride){1.0 + (BOLD - 1.0) * (1.0 + times),
+        least_of(INSET * (1.0 + times), MOST_INSET),
+        (int64_t)(times * (double)rules->max_members / 8)};
+}
 
 /* To what factor an arm's pulls must grow for its interval to fit into [low, high]. It is planned
  * to grow to `factor` already; the interval reaches `down` below the mean now and `up` above. */
 static double factor_to_fit(
-    double factor, double mean, double down, double up, double low, double high)
+    double bold, double factor, double mean, double down, double up, double low, double high)
 {
     if (mean <= low || mean >= high)
         return INFINITY;
-    double wanted = BOLD * factor;
+    double wanted = bold * factor;
     if (down > mean - low)
         wanted = most_of(wanted, squared(down / (mean - low)));
     if (up > high - mean)
@@ -78,6 +96,24 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
         for_order = rules->caution * order_evidence(n, rules->pair_delta);
         for_gap = rules->caution * gap_evidence(gap, n, rules->pair_delta);
     }
+    /* Arms so far off that no split asks for more pulls of them than are planned. */
+    const double most = spare >= 0.0 ? 1.0 - ROUNDING : 0.0;
+    while (begin < at - 1) {
+        const int64_t arm = by_mean[begin];
+        const double have = high[arm] - means[arm], far = below - means[arm];
+        const double ratio = alone ? 1.0 : most_of(1.0, for_gap / single_evidence[arm]);
+        if (!(have * have * ratio <= most * factors[arm] * far * far))
+            break;
+        begin++;
+    }
+    while (end > to + 1) {
+        const int64_t arm = by_mean[end - 1];
+        const double have = means[arm] - low[arm], far = means[arm] - above;
+        const double ratio = alone ? 1.0 : most_of(1.0, for_gap / single_evidence[arm]);
+        if (!(have * have * ratio <= most * factors[arm] * far * far))
+            break;
+        end--;
+    }
     double best = INFINITY, chosen = 0.5;
     for (int k = 1; k <= SPLITS; k++) { /* the last time with the best split, to keep it */
         const double split = k < SPLITS ? (double)k / SPLITS : chosen;
@@ -115,10 +151,10 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
 }
 
 /* Plan for one arm to lie within the gap that begins at `start`; return the cost. */
-double cheapest_filler(const struct arms *arms, const bool *barred, const double *factors,
-    double start, double length, double *wanted)
+double cheapest_filler(const struct arms *arms, const struct stride *stride, const bool *barred,
+    const double *factors, double start, double length, double *wanted)
 {
-    const double inset = INSET * length;
+    const double inset = stride->inset * length;
     double best = INFINITY, factor = 1.0;
     int64_t chosen = -1;
     for (int64_t arm = 0; arm < arms->n; arm++) {
@@ -126,7 +162,7 @@ double cheapest_filler(const struct arms *arms, const bool *barred, const double
         if ((barred && barred[arm]) || !(start + 2 * inset < mean) ||
             !(mean < start + length - 2 * inset))
             continue;
-        const double want = factor_to_fit(factors[arm], mean, mean - arms->low[arm],
+        const double want = factor_to_fit(stride->bold, factors[arm], mean, mean - arms->low[arm],
             arms->high[arm] - mean, start + inset, start + length - inset);
         const double extra = price(arms, arm, factors[arm], want);
         if (extra < best) {
@@ -188,19 +224,19 @@ static double better(
 /* Plan the cheapest way to rule out the rival between `ends`; return its cost. `now` has the
  * intervals as planned so far, `member` the arms of the block, NULL if it is empty. */
 static double rule_out(const struct arms *arms, const struct arms *now, const struct rules *rules,
-    const bool *member, const double ends[2], double tau, const double *factors, double *wanted,
-    char *work)
+    const struct stride *stride, const bool *member, const double ends[2], double tau,
+    const double *factors, double *wanted, char *work)
 {
     const int64_t n = arms->n;
     const double *low = arms->low, *high = arms->high, *means = arms->means;
     const double *now_low = now->low, *now_high = now->high;
     const bool *declared = arms->declared;
     const double x = ends[0], e = ends[1];
-    const double inset = INSET * tau;
+    const double inset = stride->inset * tau, bold = stride->bold;
     double *trial = take(&work, n);
     /* An arm fills its lower gap, or its upper one. */
-    double best = cheapest_filler(arms, NULL, factors, x, tau, wanted);
-    double cost = cheapest_filler(arms, NULL, factors, e - tau, tau, trial);
+    double best = cheapest_filler(arms, stride, NULL, factors, x, tau, wanted);
+    double cost = cheapest_filler(arms, stride, NULL, factors, e - tau, tau, trial);
     best = better(arms, best, cost, trial, wanted);
     /* No arm can be inside: each that can is kept below or above. */
     copy(trial, factors, n);
@@ -208,10 +244,10 @@ static double rule_out(const struct arms *arms, const struct arms *now, const st
         if (declared[arm] || now_high[arm] <= x + tau || now_low[arm] >= e - tau)
             continue;
         const double mean = means[arm];
-        const double below =
-            factor_to_fit(factors[arm], mean, 0.0, high[arm] - mean, -INFINITY, x + tau - inset);
-        const double above =
-            factor_to_fit(factors[arm], mean, mean - low[arm], 0.0, e - tau + inset, INFINITY);
+        const double below = factor_to_fit(
+            bold, factors[arm], mean, 0.0, high[arm] - mean, -INFINITY, x + tau - inset);
+        const double above = factor_to_fit(
+            bold, factors[arm], mean, mean - low[arm], 0.0, e - tau + inset, INFINITY);
         trial[arm] = least_of(below, above);
     }
     best = better(arms, best, extra_pulls(arms, factors, trial), trial, wanted);
@@ -226,7 +262,7 @@ static double rule_out(const struct arms *arms, const struct arms *now, const st
             missing -= !declared[arm];
         } else {
             fits[arm] = factor_to_fit(
-                factors[arm], mean, mean - low[arm], high[arm] - mean, x + inset, e - inset);
+                bold, factors[arm], mean, mean - low[arm], high[arm] - mean, x + inset, e - inset);
             costs[arm] = declared[arm] ? INFINITY : price(arms, arm, factors[arm], fits[arm]);
         }
     }
@@ -235,7 +271,11 @@ static double rule_out(const struct arms *arms, const struct arms *now, const st
             trial[arm] = member[arm] ? fits[arm] : factors[arm];
         best = better(arms, best, extra_pulls(arms, factors, trial), trial, wanted);
     }
-    const double limit = nth_least(costs, n, missing);
+    double limit = nth_least(costs, n, missing + stride->more);
+    if (limit < INFINITY)
+        missing += stride->more;
+    else
+        limit = nth_least(costs, n, missing);
     if (limit < INFINITY) {
         copy(trial, factors, n);
         for (int64_t arm = 0; arm < n; arm++)
@@ -316,8 +356,9 @@ double plan_target(const struct arms *arms, const struct rules *rules, const str
         double tau, ends[2];
         if (!rival_of(&now, rules, target, &tau, ends, work))
             return cost;
+        const struct stride stride = stride_at(rules, step);
         const bool *block = target->first < target->last ? member : NULL;
-        cost += rule_out(arms, &now, rules, block, ends, tau, factors, wanted, work);
+        cost += rule_out(arms, &now, rules, &stride, block, ends, tau, factors, wanted, work);
         copy(factors, wanted, n);
     }
     return INFINITY;

@@ -84,7 +84,8 @@ def rules_of(arms, epsilon, max_members, min_segment=1):
     """Return the rules of a problem as kernels take them."""
     limits = {"max_members": max_members, "min_segment": min_segment}
     pairs = {"pair_delta": arms.pair_delta if arms.alone else 0.0, "caution": arms.caution}
-    return Rules(gap_factor=1 + epsilon, sure_factor=1 + epsilon, **limits, **pairs)
+    factors = {"gap_factor": 1 + epsilon, "sure_factor": 1 + epsilon}
+    return Rules(**factors, **limits, **pairs, many_arms=arms.many)
 
 
 def further_rules(arms, epsilon, further, min_segment):
@@ -168,11 +169,13 @@ def targets(count, seed, make, paired=None):
 
 
 @pytest.mark.parametrize("make", [block_target, window_target])
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.slow
-def test_plans_are_those_of_the_definition(make):
+def test_plans_are_those_of_the_definition(make, many):
     """Cost and factors equal those of the literal plan to the last bit."""
     finite = 0
     for arms, target, *problem, start in targets(400, 1, make):
+        arms.many = many
         expected = slow.plan_target(arms, target, *problem, start)
         cost, factors = planned(arms, target, *problem, start)
         assert cost == expected[0]
@@ -346,14 +349,14 @@ def groups(count, seed, paired=None):
         yield arms, member, shifts, epsilon, min_segment
 
 
-@pytest.mark.parametrize(
-    ("chains", "pools"), [(False, False), (False, True), (True, False), (True, True)]
-)
-def test_plans_for_groups_are_those_of_the_definition(chains, pools):
+@pytest.mark.parametrize("pools", [False, True])
+@pytest.mark.parametrize(("chains", "many"), [(False, False), (True, False), (False, True)])
+def test_plans_for_groups_are_those_of_the_definition(chains, many, pools):
     """Cost and factors equal those of the literal plan to the last bit."""
     finite = 0
     rng = np.random.default_rng(12)
     for arms, member, shifts, epsilon, _ in groups(250, 10, False if chains or pools else None):
+        arms.many = many
         if pools:
             arms.left = (np.array(arms.counts) * rng.choice([0, 0.1, 1, 10], arms.n)).tolist()
         expected = slow.plan_group(arms, member, shifts.tolist(), epsilon, chains)
@@ -365,11 +368,12 @@ def test_plans_for_groups_are_those_of_the_definition(chains, pools):
     assert finite > 100
 
 
-@pytest.mark.parametrize("chains", [False, True])
-def test_groups_are_judged_once_the_plan_is_fulfilled(chains):
+@pytest.mark.parametrize(("chains", "many"), [(False, False), (True, False), (False, True)])
+def test_groups_are_judged_once_the_plan_is_fulfilled(chains, many):
     """A set whose estimates make it a group is then confirmed, any other refuted."""
     seen = {1: 0, -1: 0}
     for arms, member, shifts, epsilon, min_segment in groups(400, 11, False):
+        arms.many = many
         cost, factors = planned_group(arms, member, shifts, epsilon, chains)
         if cost == math.inf:
             continue
@@ -583,9 +587,11 @@ def test_the_widest_gaps_lie_beside_no_declared_arm():
 
 
 def told(arms, epsilon, most, until):
-    """Return a search with bounded rewards that knows the arms by their intervals."""
+    """Return a search that knows the arms by their intervals, and decides by these alone."""
     options = {"epsilon": epsilon, "max_outliers": most, "until": until, "slack": 0}
-    search = oddarm.Search(arms.n, "adaptive", rewards=(-9, 9), **options)
+    search = oddarm.Search(
+        arms.n, "adaptive", rewards=oddarm.rewards.SubGaussian(scale=1), **options
+    )
     run = search.run
     run.low[:], run.high[:], run.means[:] = arms.low, arms.high, arms.means
     search.tally.counts[:] = arms.counts

@@ -18,7 +18,8 @@ from oddarm.strategies.adaptive.constants import (
     MANY_ARMS,
     OLD_PLANNER,
     PLANNER,
-    ZERO_ONE_PLANNER,
+    SECOND_PLANNER,
+    SMALL_STEPS_MOST_ARMS,
 )
 from reproduction.shared import shared_sets
 
@@ -484,7 +485,7 @@ def go_on(search, draw, judging=False):
 
 def test_a_run_keeps_its_planner():
     """A search decides and plans as it began when saved again, started over or without an arm."""
-    for planner in (OLD_PLANNER, ZERO_ONE_PLANNER, PLANNER):
+    for planner in (OLD_PLANNER, SECOND_PLANNER, PLANNER):
         search, draw = bounded_search(planner, slack=0)
         go_on(search, draw, judging=True)
         search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
@@ -496,10 +497,32 @@ def test_a_run_keeps_its_planner():
         assert oddarm.Search.from_dict(search.to_dict()).run.planner == planner
 
 
+@pytest.mark.parametrize("planner", [SECOND_PLANNER, PLANNER])
+def test_many_arms_go_on_identically(planner):
+    """A search of many arms that was saved and loaded asks for the same arms, by its planner."""
+    rng = np.random.default_rng(3)
+    means = rng.uniform(0.2, 0.4, SMALL_STEPS_MOST_ARMS + 1)
+    means[:5] = 0.9
+    state = oddarm.Search(len(means), max_outliers=10).to_dict()
+    state["run"]["planner"] = planner
+    search = oddarm.Search.from_dict(state)
+    while not search.run.stages:
+        arms = search.ask_indices()
+        search.tell_indices(arms, rng.random(len(arms)) < means[arms])
+    other = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
+    assert search.run.planner == other.run.planner == planner
+    for _ in range(2):
+        arms = search.ask_indices()
+        assert arms.tolist() == other.ask_indices().tolist()
+        rewards = rng.random(len(arms)) < means[arms]
+        search.tell_indices(arms, rewards)
+        other.tell_indices(arms, rewards)
+
+
 def test_chains_confirm_bounded_rewards_with_fewer_pulls():
     """By intervals alone both planners find the group, the later with a twentieth fewer pulls."""
     pulls = []
-    for planner in (OLD_PLANNER, ZERO_ONE_PLANNER):
+    for planner in (OLD_PLANNER, SECOND_PLANNER):
         search, draw = bounded_search(planner, slack=0)
         go_on(search, draw)
         assert (search.verdict, search.result().outliers) == ("confirmed", [9])
@@ -510,7 +533,7 @@ def test_chains_confirm_bounded_rewards_with_fewer_pulls():
 @pytest.mark.parametrize("slack", [0, 0.2])
 def test_every_arm_is_known_somewhat_while_intervals_judge_a_group(slack):
     """Each arm then has a tenth of the mean pulls, or comes nearer to it with each round."""
-    search, draw = bounded_search(ZERO_ONE_PLANNER, slack=slack)
+    search, draw = bounded_search(SECOND_PLANNER, slack=slack)
     go_on(search, draw, judging=True)
     while not search.done:
         behind = np.flatnonzero(search.tally.counts < LEAST_SHARE * search.tally.counts.mean())

@@ -106,6 +106,7 @@ def any_piece(rules: Rules, members: Flags, floor: float | None = None) -> Rules
         pair_delta=rules.pair_delta,
         joint_delta=rules.joint_delta,
         caution=rules.caution,
+        many_arms=rules.many_arms,
     )
 
 

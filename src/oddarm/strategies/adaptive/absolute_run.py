@@ -18,7 +18,13 @@ from oddarm.strategies.adaptive.absolute import (
     plan_answer,
 )
 from oddarm.strategies.adaptive.certify import Judgement, Stage, judge
-from oddarm.strategies.adaptive.constants import ABSOLUTE_SHARES, OLD_PLANNER, ROUND_PASSES
+from oddarm.strategies.adaptive.constants import (
+    ABSOLUTE_JOINT_MOST_ARMS,
+    ABSOLUTE_SHARES,
+    OLD_PLANNER,
+    PLANNER,
+    ROUND_PASSES,
+)
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.adaptive.run import AdaptiveRun
@@ -37,8 +43,8 @@ class AbsoluteRun(AdaptiveRun):
 
     @property
     def _weighs_truths(self) -> bool:
-        """Whether the question is one for evidence against a whole truth: it always is."""
-        return True
+        """Whether the question is one for evidence against a whole truth: not with many arms."""
+        return self.planner < PLANNER or self.context.n <= ABSOLUTE_JOINT_MOST_ARMS
 
     def _outlook_at(self, counts: Wholes) -> None:
         """Return None: `plan_answer` plans for evidence against a whole truth."""

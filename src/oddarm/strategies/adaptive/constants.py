@@ -7,11 +7,12 @@ kernels/plans.c, kernels/groups.c and kernels/pairs.c.
 
 from __future__ import annotations
 
-OLD_PLANNER, ZERO_ONE_PLANNER, PLANNER = 1, 2, 3
+OLD_PLANNER, SECOND_PLANNER, PLANNER = 1, 2, 3
 """How a run decides and plans; it goes on as it began. Runs of 0.1 have the old planner: no
 evidence against a whole truth, and where intervals judge a group, greedy covers and pools that
 never end. The second one has evidence of several arms at once for 0/1 rewards only, and by the
-relative rule only until "found". Runs that begin now have the last one."""
+relative rule only until "found"; it makes all plans in small steps, also for many arms. Runs that
+begin now have the third one: with at most SMALL_STEPS_MOST_ARMS arms, too, in small steps."""
 FIRST_PULLS = 5
 """Every arm is pulled this often before anything is planned. No experiment is recorded."""
 MAX_GROWTH = 0.15
@@ -25,6 +26,9 @@ ABSOLUTE_SHARES = 0.6, 0.3
 else lies apart, and for that of pairs; the rest goes to the intervals of single arms. 0.7 and 0.2
 were tried too, for 0/1 rewards: where the outliers are just far enough, pairs are what is missing
 last."""
+ABSOLUTE_JOINT_MOST_ARMS = 2_000
+"""By the absolute rule, with more arms there is no evidence against a whole truth: a plan for it
+takes time with the square of the arms, more than 2 s with 5,000 of them."""
 JOINT_SHARES = 0.35, 0.3
 """By the relative rule, endless rewards in a range, unless a ranking is asked for: the shares of δ
 for the evidence against a whole truth and for that of pairs; the rest goes to the intervals of
@@ -71,6 +75,11 @@ MANY_ARMS = 500
 """Above this many arms a plan is slow, so an ask gets all that it wants by a few plans. With fewer
 arms plans take milliseconds, and the figures in docs/adaptive.md were measured with rounds planned
 one after the other (commit c84a765)."""
+SMALL_STEPS_MOST_ARMS = 2_000
+"""With more arms, plans are made in few steps that grow, and segments are covered by chains of few
+arms: in small steps, a plan to judge a group takes time with the square of the arms. With 5,000
+arms one ask took 3 s in small steps and takes 0.25 s in few. In few steps 600 arms took 0.94 to
+1.20 times the pulls (five searches), so that fewer arms keep small steps."""
 PATIENCE = 7
 """For so many rounds only the best block is planned for, after no other way was cheaper.
 No experiment is recorded."""

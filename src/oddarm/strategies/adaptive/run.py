@@ -47,8 +47,9 @@ from oddarm.strategies.adaptive.constants import (
     PAIR_SHARE,
     PATIENCE,
     PLANNER,
+    SECOND_PLANNER,
+    SMALL_STEPS_MOST_ARMS,
     WIDE_SHARE,
-    ZERO_ONE_PLANNER,
 )
 from oddarm.strategies.adaptive.evidence import odds_for
 from oddarm.strategies.adaptive.guess import Guess, best_group, pulls_for, room_to_move
@@ -83,7 +84,7 @@ class AdaptiveRun(Run):
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: That of the evidence against a whole truth; 0 if there is none.
-        planner: How the run decides and plans: OLD_PLANNER, ZERO_ONE_PLANNER or PLANNER.
+        planner: How the run decides and plans: OLD_PLANNER, SECOND_PLANNER or PLANNER.
         jointly: Whether the run began with evidence against a whole truth.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
@@ -133,17 +134,22 @@ class AdaptiveRun(Run):
         evidence of pairs would take its share of δ from intervals that judge a group.
         """
         rewards, pays = self.context.rewards, self._weighs_truths or self.context.until == "ranked"
-        bounded = isinstance(rewards, Bounded) and self.planner > ZERO_ONE_PLANNER and pays
+        bounded = isinstance(rewards, Bounded) and self.planner > SECOND_PLANNER and pays
         return rewards.pools is None and (bounded or isinstance(rewards, Bernoulli))
 
     @property
     def _weighs_truths(self) -> bool:
         """Whether the question is one for evidence against a whole truth."""
-        if self.planner == ZERO_ONE_PLANNER:
+        if self.planner == SECOND_PLANNER:
             return self.context.until == "found" and self.context.n <= BOUNDED_MOST_ARMS
         zero_one = isinstance(self.context.rewards, Bernoulli)
         most = JOINT_MOST_ARMS if zero_one else BOUNDED_MOST_ARMS
         return self.context.until != "ranked" and self.context.n <= most
+
+    @property
+    def _many_arms(self) -> bool:
+        """Whether the run plans in few steps, as many arms need."""
+        return self.planner >= PLANNER and self.context.n > SMALL_STEPS_MOST_ARMS
 
     def begin_with(self, planner: int) -> None:
         """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
@@ -421,6 +427,7 @@ class AdaptiveRun(Run):
             pair_delta=share * self.pair_delta,
             joint_delta=share * self.joint_delta,
             caution=caution,
+            many_arms=self._many_arms,
         )
 
     def decide(self) -> None:
@@ -580,10 +587,10 @@ class AdaptiveRun(Run):
         plan = self._plan(counts, caution)
         if plan.cost == 0 and rest is not None and self._short_asks:
             return np.zeros(len(counts))  # the pulls of this ask may decide
-        while plan.cost == 0 and self.pair_delta and caution < MAX_CAUTION:
-            # The evidence that was planned for is not enough.
-            caution *= CAUTION_STEP if all_told or len(asked) <= MANY_ARMS else LARGE_CAUTION_STEP
-            plan = self._plan(counts, caution)
+        if plan.cost == 0 and self.pair_delta:  # the evidence that was planned for is not enough
+            small = all_told or len(asked) <= MANY_ARMS
+            by = CAUTION_STEP if small else LARGE_CAUTION_STEP
+            plan, caution = self._more_cautious_plan(counts, plan, caution, by)
         if all_told:
             self.caution = caution
         wanted = np.ceil(np.minimum(counts * (plan.factors - 1.0), 1e15))
@@ -606,6 +613,30 @@ class AdaptiveRun(Run):
             share = rest / wanted.sum()
             quota = np.ceil(wanted * (share if beyond else min(share, 1.0)))
         return quota
+
+    def _more_cautious_plan(
+        self, counts: Floats, plan: RoundPlan, caution: float, by: float
+    ) -> tuple[RoundPlan, float]:
+        """Return the first plan that wants a pull, of ever more cautious ones, and its caution.
+
+        With many arms it doubles the number of steps until a plan wants a pull, and then halves
+        the steps in between: a plan takes long.
+        """
+        steps = [caution]
+        while steps[-1] < MAX_CAUTION:
+            steps.append(steps[-1] * by)
+        last, below, at = len(steps) - 1, 0, 0
+        while plan.cost == 0 and at < last:
+            below, at = at, min(max(2 * at, 1) if self._many_arms else at + 1, last)
+            plan = self._plan(counts, steps[at])
+        while plan.cost != 0 and at - below > 1:
+            middle = (below + at) // 2
+            other = self._plan(counts, steps[middle])
+            if other.cost == 0:
+                below = middle
+            else:
+                plan, at = other, middle
+        return plan, steps[at]
 
     @property
     def _chains(self) -> bool:

@@ -3,7 +3,7 @@
 The stages are saved as arrays: `stages` has the stage at which each arm was declared, from 1, or 0;
 `when` the pulls after which it was; entry 0 of `verdicts` is 1 when no further group is possible,
 entry k the verdict on stage k; row k of `judged` has the bounds of stage k. `planner` and `joint`
-are missing in runs that 0.1 began: these keep its planner.
+are missing in runs that 0.1 began: every run keeps the planner that it began with.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from oddarm.strategies.adaptive.constants import (
     OLD_PLANNER,
     PATIENCE,
     PLANNER,
+    SECOND_PLANNER,
     SHARES,
-    ZERO_ONE_PLANNER,
 )
 from oddarm.strategies.base import without_gaps
 
@@ -46,7 +46,7 @@ __all__ = ["encoded", "fields", "restore"]
 
 AS_THEY_ARE = ("verdict", "low", "high", "dirty", "asked", "patience", "caution")
 """Attributes of a run that are saved under their own names."""
-_PLANNERS = Whole(ZERO_ONE_PLANNER, PLANNER)
+PLANNERS = Whole(SECOND_PLANNER, PLANNER)
 """What a state names; one of 0.1 names none."""
 
 
@@ -74,7 +74,7 @@ def fields(run: AdaptiveRun) -> dict[str, Kind]:
         "pairs": Real(0.0, run.pair_delta),
     }
     if run.planner != OLD_PLANNER:  # whose files have neither
-        kinds["planner"] = _PLANNERS
+        kinds["planner"] = PLANNERS
         kinds["joint"] = Real(0.0, run.joint_delta)
     return kinds
 
@@ -99,7 +99,7 @@ def restore(run: AdaptiveRun, values: Any) -> None:
     """Give a run the state that was saved; StateError if it is damaged."""
     begun = mapping(values, "run")
     named = "planner" in begun
-    run.begin_with(_PLANNERS.decode(begun["planner"], "run.planner") if named else OLD_PLANNER)
+    run.begin_with(PLANNERS.decode(begun["planner"], "run.planner") if named else OLD_PLANNER)
     saved = SimpleNamespace(joint=0.0)
     decode_fields(saved, fields(run), values, "run")
     for holds, rule in _rules(run, saved):
