@@ -38,7 +38,7 @@ class Bulk(Record):
 
 def _bulk(totals: Floats, counts: Floats, member: Flags, gap: float, max_members: int) -> Any:
     n = len(totals)
-    work = np.empty(20 * n + 16)
+    work = np.empty(64 * n + 16)  # 40 n of it for planning, one byte for an arm at each place
     return byref(
         Bulk(
             n=n,
