@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oddarm import OddarmError
-from oddarm.rewards import Bernoulli, Bounded
+from oddarm.rewards import Bernoulli, Bounded, as_rewards
 from oddarm.tally import Tally
 
 UNIT = Bounded(minimum=0, maximum=1)
@@ -86,3 +86,24 @@ def test_round_trip():
         other.restore(tally.to_dict())
         assert other.to_dict() == tally.to_dict()
         assert other.pulls == 3
+
+
+@pytest.mark.parametrize("kind", ["all", "sample", None])
+@pytest.mark.parametrize("rewards", ["bernoulli", (-3, 0.3)])
+def test_a_block_counts_as_each_arm_alone(rewards, kind):
+    """The rewards of many arms at once give the sums, to the last bit, of each arm by itself."""
+    rng = np.random.default_rng(3)
+    model = as_rewards(rewards)
+    if kind is not None:
+        model = model.of_sizes((700,) * 50, kind)
+    together, alone = Tally(50, model), Tally(50, model)
+    for most in (2, 5, 40, 300):
+        arms = rng.permutation(50)[:30]
+        sizes = rng.integers(1, most, 30)
+        told = rng.random(int(sizes.sum())) * 0.3
+        told = (told < 0.1) * 1.0 if rewards == "bernoulli" else told
+        together.add_block(arms, sizes, told)
+        for arm, part in zip(arms.tolist(), np.split(told, np.cumsum(sizes)[:-1]), strict=True):
+            alone.add(arm, part)
+        assert together.to_dict() == alone.to_dict()
+        assert together.pulls == alone.pulls

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oddarm._checks import whole_number
-from oddarm._typing import Floats, Indices
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError
 from oddarm.ledger import Ledger
 from oddarm.state import Arms, Kind, OrNone, Real, Word, damaged, require
@@ -132,6 +132,34 @@ class SearchCore:
             self.run.tally.add(place, rewards)
         if not decided:
             self.run.update(place)
+
+    def tell_in_turn(self, arms: Indices, sizes: Wholes, rewards: Floats) -> int:
+        """Count checked rewards of distinct arms as `tell` would, arm by arm, until all is decided.
+
+        Args:
+            arms: The arms, in the order in which they are told.
+            sizes: How many rewards each has.
+            rewards: The rewards, one arm after the other.
+
+        Returns:
+            How many arms were told.
+        """
+        ends = np.cumsum(sizes)
+        told = 0
+        while told < len(arms) and not self.done:
+            first = int(ends[told] - sizes[told])
+            together = 1
+            if self.live is None:
+                together = self.run.until_decision(arms[told:], sizes[told:])
+            upto = told + together
+            if together == 1:
+                self.tell(int(arms[told]), rewards[first : ends[told]])
+            else:
+                named = slice(told, upto)
+                self.tally.add_block(arms[named], sizes[named], rewards[first : ends[upto - 1]])
+                self.run.update_many(arms[named])
+            told = upto
+        return told
 
     def tell_many(self, arms: Indices, rewards: Floats) -> None:
         """Count checked rewards of many arms; those of arms that failed are ignored.

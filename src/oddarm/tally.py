@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._typing import Floats, Indices
+from oddarm._typing import Wholes as WholeNumbers
 from oddarm.errors import RewardError
 from oddarm.rewards import LARGEST, Bernoulli, Bounded, Rewards
 from oddarm.state import (
@@ -119,10 +120,10 @@ class Tally:
         """Count checked rewards of one arm."""
         before = int(self.counts[arm])
         self._check_limit(arm, len(rewards))
-        if self.drawn is not None:
-            self._add_drawn(arm, rewards, before)
-        if self.scatter is not None:
-            self._add_scatter(arm, rewards, before)
+        if self.drawn is not None or self.scatter is not None:
+            one, rows = np.array([arm]), (rewards - self.rewards.low)[None, :]
+            add = self._add_scatter if self.drawn is None else self._add_drawn
+            add(one, rows, self.counts[one])
         if self.beyond is None:
             self.totals[arm] = _added(self.totals[arm], rewards)
         else:
@@ -143,13 +144,41 @@ class Tally:
             self.pulls += len(arms)
             return
         order = np.argsort(arms, kind="stable")
-        named, first = np.unique(arms[order], return_index=True)
-        groups = np.split(rewards[order], first[1:])
+        named, sizes = np.unique(arms, return_counts=True)
+        self.add_block(named, sizes, rewards[order])
+
+    def add_block(self, arms: Indices, sizes: WholeNumbers, rewards: Floats) -> None:
+        """Count checked rewards of distinct arms, `sizes` of them each, one arm after the other."""
+        before = self.counts[arms]
         if self.limits is not None:  # refused whole, before anything is counted
-            for arm, group in zip(named.tolist(), groups, strict=True):
-                self._check_limit(arm, len(group))
-        for arm, group in zip(named.tolist(), groups, strict=True):
-            self.add(arm, group)
+            over = np.flatnonzero(sizes > self.limits[arms] - before)
+            if len(over):
+                self._check_limit(int(arms[over[0]]), int(sizes[over[0]]))
+        named, ends = np.repeat(arms, sizes), np.cumsum(sizes)
+        if self.drawn is not None or self.scatter is not None:
+            beyond = rewards - self.rewards.low
+            # Of arms with equally many rewards, the sums have the bits that they have alone.
+            for size in np.unique(sizes).tolist():
+                alike = sizes == size
+                rows = beyond[(ends - size)[alike][:, None] + np.arange(size)]
+                if self.drawn is not None:
+                    self._add_drawn(arms[alike], rows, before[alike])
+                else:
+                    self._add_scatter(arms[alike], rows, before[alike])
+        # One by one, in order: as single tells do.
+        if self.beyond is None:
+            np.add.at(self.totals, named, rewards)
+        else:
+            low = self.rewards.low
+            np.add.at(self.beyond, named, rewards - low)
+            self.totals[arms] = (before + sizes) * low + self.beyond[arms]
+        if self.exact is not None:
+            parts = np.split(rewards, ends[:-1])
+            for arm, part in zip(arms.tolist(), parts, strict=True):
+                self.exact[arm] = exact_sum(part, self.exact[arm])
+                self.totals[arm] = float(self.exact[arm])
+        self.counts[arms] = before + sizes
+        self.pulls += len(rewards)
 
     def at(self, arm: int) -> Tally:
         """Return a view of one arm alone, with the pulls of all."""
@@ -187,33 +216,35 @@ class Tally:
                 "each item may be told once."
             )
 
-    def _add_scatter(self, arm: int, rewards: Floats, before: int) -> None:
+    def _add_scatter(self, arms: Indices, beyond: Floats, before: WholeNumbers) -> None:
+        """Add the squared deviations of rewards above the least one, a row for each arm."""
         assert self.scatter is not None
         assert self.beyond is not None
-        k = len(rewards)
-        beyond = rewards - self.rewards.low
-        mean = beyond.mean()
-        self.scatter[arm] += ((beyond - mean) ** 2).sum()
-        if before:
-            shift = mean - self.beyond[arm] / before
-            self.scatter[arm] += shift * shift * (before * k / (before + k))
+        k = beyond.shape[1]
+        means = beyond.mean(axis=1)
+        self.scatter[arms] += ((beyond - means[:, None]) ** 2).sum(axis=1)
+        old = before > 0
+        arms, before = arms[old], before[old]
+        shifts = means[old] - self.beyond[arms] / before
+        self.scatter[arms] += shifts * shifts * (before * k / (before + k))
 
-    def _add_drawn(self, arm: int, rewards: Floats, before: int) -> None:
+    def _add_drawn(self, arms: Indices, beyond: Floats, before: WholeNumbers) -> None:
         """Sums of w, w², z, z², wz with w = N/(N-t+1) and z = x + (sum so far)/(N-t+1).
 
-        The rewards x are counted from the least possible one, since the sums of squares would
-        lose the digits of what is beyond a large offset.
+        The rewards x, a row for each arm, are counted from the least possible one, since the sums
+        of squares would lose the digits of what is beyond a large offset.
         """
         assert self.pools is not None
         assert self.drawn is not None
         assert self.beyond is not None
-        size = float(self.pools[arm])
-        left = size - before - np.arange(len(rewards))
-        beyond = rewards - self.rewards.low
-        so_far = self.beyond[arm] + np.concatenate([[0.0], np.cumsum(beyond)[:-1]])
-        w = size / left
+        sizes = self.pools[arms].astype(np.float64)[:, None]
+        left = sizes - before[:, None] - np.arange(beyond.shape[1])
+        so_far = np.zeros_like(beyond)
+        np.cumsum(beyond[:, :-1], axis=1, out=so_far[:, 1:])
+        so_far += self.beyond[arms][:, None]
+        w = sizes / left
         z = beyond + so_far / left
-        self.drawn[:, arm] += [w.sum(), (w * w).sum(), z.sum(), (z * z).sum(), (w * z).sum()]
+        self.drawn[:, arms] += [x.sum(axis=1) for x in (w, w * w, z, z * z, w * z)]
 
     def fields(self) -> dict[str, Kind]:
         """Return the saved attributes and the kind of each."""

@@ -336,15 +336,16 @@ def test_resume_after_an_interrupt(find, press_at, monkeypatch, tmp_path, strate
     ended, out, _ = find(*usual, "--strategy", strategy, "--json")
     whole = json.loads(out)
     drawn = []
-    draw = TableSource.draw
+    draw = TableSource.draw_block
 
-    def noted(source, arm, count=1):
-        rewards = draw(source, arm, count)
-        end = source._drawn[source.position(arm)]
-        drawn.extend((arm, row) for row in range(end - len(rewards), end))
+    def noted(source, arms, counts):
+        rewards = draw(source, arms, counts)
+        for arm, count in zip(arms, counts, strict=True):
+            end = source._drawn[source.position(arm)]
+            drawn.extend((arm, row) for row in range(end - count, end))
         return rewards
 
-    monkeypatch.setattr(TableSource, "draw", noted)
+    monkeypatch.setattr(TableSource, "draw_block", noted)
     state = tmp_path / "state.json"
     press_at(pulls)
     assert find(*usual, "--strategy", strategy, "--save", state)[0] == 130

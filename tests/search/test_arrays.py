@@ -158,3 +158,37 @@ def test_a_million_arms_need_no_names():
     assert "arms" not in vars(result)
     assert "ranking" not in vars(result)
     assert result.pulls == 1_000_000
+
+
+@pytest.mark.parametrize("rule", [{"min_gap": 0.3}, {"epsilon": 2.5}])
+@pytest.mark.parametrize("kind", ["rows", "pools"])
+@pytest.mark.parametrize("rewards", ["bernoulli", (-1, 2)])
+@pytest.mark.parametrize("strategy", ["adaptive", "gold", "rr", "fixed"])
+def test_told_in_turn_is_told_arm_by_arm(strategy, rewards, kind, rule):
+    """Rewards of many arms told in turn leave the state of arms told singly, and stop with it."""
+    if (strategy in ("gold", "rr") and "min_gap" in rule) or (strategy, kind) == ("gold", "pools"):
+        pytest.skip("a rule or pools that it does not take")
+    rng = np.random.default_rng(5)
+    sizes = tuple(rng.integers(30, 60, 40).tolist())
+    model = oddarm.rewards.as_rewards(rewards)
+    model = model.of_sizes(sizes, "all" if kind == "pools" else "sample")
+    means = np.where(np.arange(40) < 2, 0.9, 0.2)
+    in_turn, singly = (
+        Search(40, strategy, rewards=model, max_outliers=3, seed=1, **rule) for _ in range(2)
+    )
+    for limit in [None, 130, None, 7] * 50:
+        arms, counts = np.unique(in_turn.core.ask(limit), return_counts=True)
+        singly.core.ask(limit)
+        if in_turn.done:
+            break
+        named = np.repeat(arms, counts)
+        rewards = (rng.random(len(named)) < means[named]) * 1.0
+        parts = np.split(rewards, np.cumsum(counts)[:-1])
+        told = in_turn.core.tell_in_turn(arms, counts, rewards)
+        for arm, part in list(zip(arms.tolist(), parts, strict=True))[:told]:
+            assert not singly.done
+            singly.core.tell(arm, part)
+        assert told == len(arms) or singly.done
+        assert in_turn.to_dict() == singly.to_dict()
+    assert in_turn.done
+    assert singly.done

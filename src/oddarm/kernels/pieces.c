@@ -150,18 +150,34 @@ static double own_factor(
     return most + log(total);
 }
 
-/* The sum of the largest `count` positive values of a row, and the next one, in `best`. */
+/* Put a value at the top of a heap of `size` values, of which the least is at the top. */
+static void sift(double *heap, int64_t size, double value)
+{
+    int64_t at = 0;
+    for (int64_t below = 1; below < size; below = 2 * at + 1) {
+        if (below + 1 < size && heap[below + 1] < heap[below])
+            below++;
+        if (!(heap[below] < value))
+            break;
+        heap[at] = heap[below];
+        at = below;
+    }
+    heap[at] = value;
+}
+
+/* The largest `count` positive values of a row, and the next one, in `best`: the largest first, 0
+ * where there are no more. */
 static void largest(const double *values, int64_t n, int64_t count, double *best)
 {
     for (int64_t k = 0; k <= count; k++)
         best[k] = 0.0;
-    for (int64_t arm = 0; arm < n; arm++) {
-        if (!(values[arm] > best[count]))
-            continue;
-        int64_t k = count;
-        for (; k > 0 && best[k - 1] < values[arm]; k--)
-            best[k] = best[k - 1];
-        best[k] = values[arm];
+    for (int64_t arm = 0; arm < n; arm++)
+        if (values[arm] > best[0])
+            sift(best, count + 1, values[arm]);
+    for (int64_t size = count; size > 0; size--) {
+        const double least = best[0], last = best[size];
+        sift(best, size, last);
+        best[size] = least;
     }
 }
 
@@ -359,63 +375,125 @@ static double told_beyond(const struct bulk *bulk, int64_t arm, double place, in
 }
 
 /* What is missing against truths in which an arm is the lower end (way -1) or the upper end (1) of
- * a piece at `place`. */
+ * a piece at a place. */
 struct lack {
-    double missing, place;
-    int64_t way;
+    double missing;
+    int64_t place, way;
 };
 
-/* Raise what is wanted until it makes up for a lack against arm k, in the cheapest of three ways:
- * more pulls of k, of one other arm, or of all that tell something. False if nothing tells
- * anything.
+/* How a lack is made up for: by `more` pulls of the chosen arm, or of all that tell something
+ * (ALL); NOBODY if no arm tells anything. */
+#define ALL (-1)
+#define NOBODY (-2)
+struct remedy {
+    int64_t chosen;
+    double more;
+};
+
+/* What pulls tell against a piece at one place, with the arm at one end.
  *
- * As many arms as may be in the piece of k are taken to be in it: those for which being outside
- * would take most evidence. Another arm is outside until that takes as much for it. */
-static bool make_up_for(const struct bulk *bulk, const double *prices, int64_t k,
-    const struct lack *lack, double *wanted, char *work)
+ * rates: what a pull tells against an arm being in the piece.
+ * gains: what all pulls of an arm tell more if it is outside.
+ * outside: what a pull tells against it if it is outside.
+ * best: the largest gains. As many arms as may be in the piece are taken to be in it: those for
+ * which being outside would take most evidence. Another arm is outside until that takes as much. */
+struct view {
+    double *rates, *gains, *outside, *best;
+};
+
+static void look(
+    const struct bulk *bulk, double place, int way, const struct view *view, bool *tells)
 {
-    const int64_t n = bulk->n, others = bulk->max_members - 1;
-    double *gains = take(&work, n), *rates = take(&work, n), *best = take(&work, others + 1);
-    for (int64_t arm = 0; arm < n; arm++) {
-        const double outside = least_of(told_beyond(bulk, arm, lack->place - bulk->gap, 1),
-            told_beyond(bulk, arm, lack->place + bulk->gap, -1));
-        rates[arm] = told_beyond(bulk, arm, lack->place, (int)lack->way);
-        gains[arm] = 0.0;
-        if (outside < INFINITY)
-            gains[arm] = bulk->counts[arm] * (outside - rates[arm]);
-        if (arm == k)
-            gains[arm] = 0.0;
+    for (int64_t arm = 0; arm < bulk->n; arm++) {
+        const double outside = least_of(told_beyond(bulk, arm, place - bulk->gap, 1),
+            told_beyond(bulk, arm, place + bulk->gap, -1));
+        const double rate = told_beyond(bulk, arm, place, way);
+        const double gain = outside < INFINITY ? bulk->counts[arm] * (outside - rate) : 0.0;
+        view->rates[arm] = rate;
+        view->gains[arm] = gain;
+        view->outside[arm] = rate + gain / bulk->counts[arm];
+        tells[arm] = rate > 0.0 || gain > 0.0;
     }
-    largest(gains, n, others, best);
-    const double last = others > 0 ? best[others - 1] : INFINITY;
+    largest(view->gains, bulk->n, bulk->max_members - 1, view->best);
+}
+
+/* The cheapest of three ways to make up for a lack against arm k: more pulls of k, of one other
+ * arm, or of all that tell something. */
+static struct remedy remedy_for(const struct bulk *bulk, const double *prices, int64_t k,
+    double missing, const struct view *view)
+{
+    const int64_t others = bulk->max_members - 1;
+    double last = INFINITY;
+    if (others > 0) {
+        const double gain = view->gains[k], *best = &view->best[others - 1];
+        last = gain > 0.0 && gain >= best[0] ? best[1] : best[0]; /* without k */
+    }
     double least = INFINITY, more = 0.0, rate = 0.0, price = 0.0;
-    int64_t chosen = -1;
-    for (int64_t arm = 0; arm < n; arm++) {
-        double each = rates[arm];
-        if (arm != k && gains[arm] < last)
-            each += gains[arm] / bulk->counts[arm];
+    int64_t chosen = NOBODY;
+    for (int64_t arm = 0; arm < bulk->n; arm++) {
+        double each = view->rates[arm];
+        if (arm != k && view->gains[arm] < last)
+            each = view->outside[arm];
         if (each > 0.0) {
             rate += each;
             price += prices[arm];
         }
-        if (arm != k && last - gains[arm] < lack->missing)
-            each = rates[arm];
-        if (each > 1e-12 && lack->missing / each * prices[arm] < least) {
-            least = lack->missing / each * prices[arm];
-            more = lack->missing / each;
+        if (arm != k && last - view->gains[arm] < missing)
+            each = view->rates[arm];
+        if (each > 1e-12 && missing / each * prices[arm] < least) {
+            least = missing / each * prices[arm];
+            more = missing / each;
             chosen = arm;
         }
     }
-    if (rate > 1e-12 && lack->missing / rate * price < 0.33 * least) {
-        for (int64_t arm = 0; arm < n; arm++)
-            if (rates[arm] > 0.0 || gains[arm] > 0.0)
-                wanted[arm] = most_of(wanted[arm], bulk->counts[arm] + lack->missing / rate);
-        return true;
+    if (rate > 1e-12 && missing / rate * price < 0.33 * least)
+        return (struct remedy){ALL, missing / rate};
+    return (struct remedy){chosen, more};
+}
+
+/* Raise what is wanted until it makes up for all lacks. False if nothing tells anything against one
+ * of them. What pulls tell is the same for all arms that lack something at one place. */
+static bool make_up_for(const struct bulk *bulk, const double *prices, const struct lack *lacks,
+    const double *places, int64_t count, double *wanted, char *work)
+{
+    const int64_t n = bulk->n;
+    const struct view view = {
+        take(&work, n), take(&work, n), take(&work, n), take(&work, bulk->max_members)};
+    struct remedy *remedies = take(&work, n * (int64_t)(sizeof *remedies / 8));
+    bool *tells = (bool *)work; /* by place, way and arm */
+    for (int64_t side = 0; side < 2 * count; side++) {
+        const int64_t place = side / 2, way = side % 2 ? 1 : -1;
+        bool seen = false;
+        for (int64_t k = 0; k < n; k++) {
+            if (!(lacks[k].missing > 0.0) || lacks[k].place != place || lacks[k].way != way)
+                continue;
+            if (!seen)
+                look(bulk, places[place], (int)way, &view, &tells[side * n]);
+            seen = true;
+            remedies[k] = remedy_for(bulk, prices, k, lacks[k].missing, &view);
+        }
     }
-    if (chosen < 0)
-        return false;
-    wanted[chosen] = most_of(wanted[chosen], bulk->counts[chosen] + more);
-    wanted[k] = most_of(wanted[k], wanted[chosen]); /* what is believed of k may be wrong */
+    for (int64_t k = 0; k < n; k++) {
+        if (!(lacks[k].missing > 0.0))
+            continue;
+        const struct remedy remedy = remedies[k];
+        if (remedy.chosen == NOBODY)
+            return false;
+        if (remedy.chosen == ALL) {
+            const int64_t side = 2 * lacks[k].place + (lacks[k].way > 0);
+            for (int64_t arm = 0; arm < n; arm++) {
+                bool told = tells[side * n + arm];
+                if (arm == k)
+                    told = told_beyond(bulk, k, places[lacks[k].place], (int)lacks[k].way) > 0.0;
+                if (told)
+                    wanted[arm] = most_of(wanted[arm], bulk->counts[arm] + remedy.more);
+            }
+            continue;
+        }
+        const int64_t chosen = remedy.chosen;
+        wanted[chosen] = most_of(wanted[chosen], bulk->counts[chosen] + remedy.more);
+        wanted[k] = most_of(wanted[k], wanted[chosen]); /* what is believed of k may be wrong */
+    }
     return true;
 }
 
@@ -431,12 +509,13 @@ static bool enough_at(const struct bulk *bulk, const struct ends *ends, double n
     return true;
 }
 
-/* Note what is missing against pieces at `place`, by the arm at an end of it; whether anything is.
+/* Note what is missing against pieces at place k, by the arm at an end of it; whether anything is.
  * The end with more evidence already is the one to go on with. Longer pieces are not planned for:
  * with enough against those at one place, hardly any is left. */
-static bool note_lacks(
-    const struct bulk *bulk, double place, double needed, struct lack *lacks, char *work)
+static bool note_lacks(const struct bulk *bulk, const double *places, int64_t k, double needed,
+    struct lack *lacks, char *work)
 {
+    const double place = places[k];
     const struct ends ends = {{place, place}, {place, place}};
     double *low = take(&work, bulk->n), *high = take(&work, bulk->n);
     double *others = take(&work, bulk->n);
@@ -452,7 +531,7 @@ static bool note_lacks(
     for (int64_t arm = 0; arm < bulk->n; arm++) {
         const double missing = needed - halved(low[arm], high[arm]);
         if (!bulk->member[arm] && missing > lacks[arm].missing)
-            lacks[arm] = (struct lack){missing, place, low[arm] >= high[arm] ? -1 : 1};
+            lacks[arm] = (struct lack){missing, k, low[arm] >= high[arm] ? -1 : 1};
     }
     return true;
 }
@@ -468,6 +547,9 @@ bool plan_bulk(
     const int64_t count = (int64_t)least_of(ceil(PLACES_PER_GAP / bulk->gap), MOST_PLACES);
     bool open[MOST_PLACES]; /* where something was missing in the last pass */
     memset(open, true, sizeof open);
+    double places[MOST_PLACES];
+    for (int64_t k = 0; k < count; k++)
+        places[k] = ((double)k + 0.5) / (double)count;
     struct bulk planned = *bulk;
     planned.totals = totals;
     planned.counts = counts;
@@ -485,16 +567,13 @@ bool plan_bulk(
         for (int64_t k = 0; k < count; k++) {
             if (!open[k])
                 continue;
-            const double place = ((double)k + 0.5) / (double)count;
-            open[k] = note_lacks(&planned, place, needed, lacks, work);
+            open[k] = note_lacks(&planned, places, k, needed, lacks, work);
             enough &= !open[k];
         }
         if (enough)
             return true;
-        for (int64_t arm = 0; arm < n; arm++)
-            if (lacks[arm].missing > 0.0 &&
-                !make_up_for(&planned, prices, arm, &lacks[arm], wanted, work))
-                return false;
+        if (!make_up_for(&planned, prices, lacks, places, count, wanted, work))
+            return false;
         for (int64_t arm = 0; arm < n; arm++)
             factors[arm] *= least_of(wanted[arm] / counts[arm], PASS_GROWTH);
     }

@@ -41,6 +41,7 @@ class Bulk(Record):
 def _bulk(told: Told, member: Flags, rule: tuple[float, int]) -> Any:
     n = len(told.totals)
     gap, max_members = rule
+    work = np.empty(64 * n + 16)  # 40 n of it for planning, one byte for an arm at each place
     return byref(
         Bulk(
             n=n,
@@ -50,7 +51,7 @@ def _bulk(told: Told, member: Flags, rule: tuple[float, int]) -> Any:
             member=member,
             gap=gap,
             max_members=max_members,
-            work=np.empty(21 * n + 16),
+            work=work,
         )
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from oddarm.errors import SourceError
-from oddarm.runner.queue import PendingPull, PullQueue
+from oddarm.runner.queue import Pending, PullQueue
 from oddarm.runner.session import Session
 from oddarm.sources import Job
 
@@ -43,7 +43,7 @@ def one_by_one(session: Session) -> None:
 def on_executor(session: Session, executor: Executor) -> None:
     """Keep pulls in flight on an executor; those that have not begun at the end are cancelled."""
     queue = session.queue
-    running: dict[Future[Any], PendingPull] = {}
+    running: dict[Future[Any], Pending] = {}
     try:
         while not queue.search.done:
             while len(running) < queue.in_flight and (pull := queue.next()) is not None:
@@ -72,7 +72,7 @@ async def as_coroutines(session: Session) -> None:
     """Keep coroutines in flight in the running event loop; those left at the end are cancelled."""
     queue = session.queue
     session.interrupts.cancels(_canceller())
-    running: dict[asyncio.Future[Any], PendingPull] = {}
+    running: dict[asyncio.Future[Any], Pending] = {}
     try:
         while not queue.search.done:
             while len(running) < queue.in_flight and (pull := queue.next()) is not None:
@@ -146,7 +146,7 @@ def _do(job: Job, token: str) -> Any:
     return job()
 
 
-def _settle(queue: PullQueue, pull: PendingPull, future: Future[Any] | asyncio.Future[Any]) -> None:
+def _settle(queue: PullQueue, pull: Pending, future: Future[Any] | asyncio.Future[Any]) -> None:
     """Tell what a pull gave, or note that it failed.
 
     An interrupt or a cancellation in a worker ends the search: it says nothing about the arm.
@@ -162,7 +162,7 @@ def _settle(queue: PullQueue, pull: PendingPull, future: Future[Any] | asyncio.F
 
 
 def _take_finished(
-    queue: PullQueue, ended: Iterable[tuple[Future[Any] | asyncio.Future[Any], PendingPull]]
+    queue: PullQueue, ended: Iterable[tuple[Future[Any] | asyncio.Future[Any], Pending]]
 ) -> None:
     """Tell the rewards of pulls that had ended when the search ended or was interrupted."""
     with suppress(SourceError):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from oddarm._typing import Indices, Wholes
 from oddarm.errors import OddarmError, ParameterError, RewardError, SourceError
 from oddarm.search import Search
 from oddarm.sources import Job, Source
 
-__all__ = ["PendingPull", "PullQueue"]
+__all__ = ["Pending", "PullQueue"]
 
 SHARE = 32
 """A batch from a local source is at most this part of the pulls so far, or one natural round."""
@@ -47,6 +52,33 @@ class PendingPull:
     drawn: bool = False
     rewards: Any = None
 
+    @property
+    def arms(self) -> list[int]:
+        """The arm, once for each reward."""
+        return [self.arm] * self.count
+
+
+@dataclass(eq=False)
+class PendingBlock:
+    """Rewards of many arms that are drawn together.
+
+    Attributes:
+        index: The indices of the arms, in the order in which they are told.
+        counts: How many rewards of each.
+    """
+
+    index: Indices
+    counts: Wholes
+
+    @property
+    def arms(self) -> list[int]:
+        """The arms, each once for each of its rewards."""
+        arms: list[int] = np.repeat(self.index, self.counts).tolist()
+        return arms
+
+
+Pending = PendingPull | PendingBlock
+
 
 class PullQueue:
     """Hands out pulls, tells their rewards, and sets arms aside whose pulls fail.
@@ -77,15 +109,16 @@ class PullQueue:
         self.batch = batch
         self.in_flight = in_flight
         self.retries = retries
-        self.pending: deque[PendingPull] = deque()
+        self.pending: deque[Pending] = deque()
         self._retries: list[PendingPull] = []  # those that wait to be tried again
-        self._untold: dict[PendingPull, None] = {}  # in the order asked
-        self._lines: dict[int, deque[PendingPull]] = {}  # the same by arm
+        self._untold: dict[Pending, None] = {}  # in the order asked
+        self._lines: dict[int, deque[PendingPull]] = {}  # the same by arm, without blocks
+        self._in_blocks = source.blocks  # until a pull fails
         self._succeeded = False
         self._first_errors: dict[int, tuple[Any, ...]] = {}  # by arm, until a pull succeeds
         self._first_error: Exception | None = None
 
-    def next(self) -> PendingPull | None:
+    def next(self) -> Pending | None:
         """Return a pull to start; None if one in flight must end first, or pauses."""
         if not self.pending:
             # Until a pull succeeds, other arms' first pulls come before a second try.
@@ -105,15 +138,21 @@ class PullQueue:
             return None
         return max(min(pull.due for pull in self._retries) - time.monotonic(), 0.0)
 
-    def job(self, pull: PendingPull) -> Job:
+    def job(self, pull: Pending) -> Job:
         """Return the call that draws the rewards of a pull: the same rewards at a second try."""
+        if isinstance(pull, PendingBlock):
+            names = [self.search.names[arm] for arm in pull.index.tolist()]
+            return partial(self.source.draw_block, names, pull.counts.tolist())
         if pull.job is None:
             pull.job = self.source.job(self.search.names[pull.arm], pull.count)
         return pull.job
 
-    def take(self, pull: PendingPull, rewards: Any) -> None:
+    def take(self, pull: Pending, rewards: Any) -> None:
         """Tell the rewards of a pull, and those that waited for it."""
         if pull not in self._untold:  # its arm has failed
+            return
+        if isinstance(pull, PendingBlock):
+            self._take_block(pull, rewards)
             return
         pull.rewards, pull.drawn = rewards, True
         line = self._lines[pull.arm]
@@ -133,7 +172,32 @@ class PullQueue:
             if first.failures and not finite and DRAWN_AGAIN not in self.search.supposes:
                 self.search.supposes.append(DRAWN_AGAIN)
 
-    def fail(self, pull: PendingPull, error: Exception) -> None:
+    def _take_block(self, block: PendingBlock, rewards: Any) -> None:
+        """Tell the rewards of a block; if one is bad, those of each arm by itself."""
+        try:
+            checked = self.search.rewards.check(rewards)
+        except RewardError:
+            self._divide(block, np.split(rewards, np.cumsum(block.counts)[:-1]))
+            return
+        told = self._core.tell_in_turn(block.index, block.counts, checked)
+        self._succeeded = True
+        settled = PendingBlock(block.index[:told], block.counts[:told])
+        self._core.ledger.settle(settled.arms)
+        block.index, block.counts = block.index[told:], block.counts[told:]
+        if not len(block.index):  # else the search is done
+            del self._untold[block]
+
+    def _divide(self, block: PendingBlock, rewards: Iterable[Any] | None = None) -> None:
+        """Pull each arm of a block by itself, as all later pulls; its rewards may be drawn."""
+        self._in_blocks = False
+        del self._untold[block]
+        for arm, count in zip(block.index.tolist(), block.counts.tolist(), strict=True):
+            self._await(PendingPull(arm, count))
+        for pull, drawn in zip(self.pending, rewards or (), strict=False):
+            assert isinstance(pull, PendingPull)
+            pull.job = partial(np.array, drawn)
+
+    def fail(self, pull: Pending, error: Exception) -> None:
         """Let a pull be tried again after a pause, or set its arm aside.
 
         Raises:
@@ -143,6 +207,9 @@ class PullQueue:
             return
         if isinstance(error, SourceError):
             raise self.ended(f"{error}") from error
+        if isinstance(pull, PendingBlock):
+            self._divide(pull)
+            return
         pull.failures += 1
         if not self._succeeded:
             self._check_first(pull.arm, error)
@@ -155,7 +222,7 @@ class PullQueue:
 
     def untold(self) -> list[int]:
         """Return the arms of all pulls that were asked for and not told, in the order asked."""
-        return [pull.arm for pull in self._untold for _ in range(pull.count)]
+        return [arm for pull in self._untold for arm in pull.arms]
 
     def give_back(self) -> None:
         """Give the search back what it was not told, and end."""
@@ -197,19 +264,31 @@ class PullQueue:
 
     def _busy(self) -> bool:
         """Whether a pull is being drawn: it waits neither to be told nor to be tried again."""
-        return any(not pull.drawn and pull not in self._retries for pull in self._untold)
+        return any(
+            isinstance(pull, PendingBlock) or (not pull.drawn and pull not in self._retries)
+            for pull in self._untold
+        )
 
     def _ask(self) -> None:
         """Ask the search for more pulls; those of one arm are drawn together."""
         arms = self._core.ask(self._limit())
-        if self.search.done:  # the strategy has decided when it was asked
+        if self.search.done or not arms:  # the strategy has decided when it was asked
             return
         self._core.ledger.send(arms)
-        for arm, count in Counter(arms).items():
-            pull = PendingPull(arm, count)
-            self.pending.append(pull)
-            self._lines.setdefault(arm, deque()).append(pull)
-            self._untold[pull] = None
+        times = Counter(arms)
+        if not self._in_blocks:
+            for arm, count in times.items():
+                self._await(PendingPull(arm, count))
+            return
+        block = PendingBlock(np.array([*times]), np.array([*times.values()]))
+        self.pending.append(block)
+        self._untold[block] = None
+
+    def _await(self, pull: PendingPull) -> None:
+        """Note a pull that is to be drawn and told."""
+        self.pending.append(pull)
+        self._lines.setdefault(pull.arm, deque()).append(pull)
+        self._untold[pull] = None
 
     def _limit(self) -> int | None:
         given_back = len(self._core.ledger.given_back)
@@ -236,7 +315,7 @@ class PullQueue:
     def _settle(self, pull: PendingPull) -> None:
         """Forget a pull that was told, or whose arm has failed."""
         del self._untold[pull]
-        self._core.ledger.settle([pull.arm] * pull.count)
+        self._core.ledger.settle(pull.arms)
 
     def _check_first(self, arm: int, error: Exception) -> None:
         """Raise an error if the first pulls of several arms have failed alike."""
@@ -265,7 +344,9 @@ class PullQueue:
             ) from self._first_error
         for pull in self._lines.pop(arm):
             self._settle(pull)
-        self.pending = deque(pull for pull in self.pending if pull.arm != arm)
+        self.pending = deque(
+            pull for pull in self.pending if isinstance(pull, PendingBlock) or pull.arm != arm
+        )
         self._retries = [pull for pull in self._retries if pull.arm != arm]
 
     def ended(self, message: str) -> SourceError:

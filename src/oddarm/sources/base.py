@@ -53,6 +53,8 @@ class Source(ABC):
 
     local: ClassVar[bool] = False
     """Whether drawing is so cheap that the runner draws in large batches, in its own thread."""
+    blocks: ClassVar[bool] = False
+    """Whether `draw_block` draws the rewards of many arms at once, for a local source."""
 
     @property
     def asynchronous(self) -> bool:
@@ -81,6 +83,10 @@ class Source(ABC):
     def job(self, arm: Any, count: int = 1) -> Job:
         """Return a call that draws the next `count` rewards of an arm."""
         return partial(self.draw, arm, count)
+
+    def draw_block(self, arms: Sequence[Any], counts: Sequence[int]) -> Floats:
+        """Return what `draw` would return for each of several distinct arms, in one array."""
+        raise NotImplementedError
 
     def seek(self, arm: Any, drawn: int) -> None:
         """Go on with an arm as if exactly `drawn` of its rewards had been drawn.

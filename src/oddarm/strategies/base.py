@@ -191,6 +191,18 @@ class Run(ABC):
         for arm in np.unique(arms).tolist():
             self.update(arm)
 
+    def until_decision(self, arms: Indices, sizes: Wholes) -> int:
+        """Return how many of these arms, told in turn, are told by when the run may next decide.
+
+        They can be told together, since only the last of them can end the run.
+
+        Args:
+            arms: Distinct arms, at least one.
+            sizes: How many rewards of each will be told.
+        """
+        del arms, sizes
+        return 1
+
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began."""
         for arm in np.flatnonzero(self.tally.counts).tolist():

@@ -316,3 +316,13 @@ def test_lost_connection(server):
     with pytest.raises(SourceError, match=r"the connection to table 'events' .* failed"):
         source.draw("a", 10)
     source.close()
+
+
+def test_blocks_are_the_draws_of_each_arm(server):
+    """Rows drawn of several arms at once are those of each arm alone, in the order named."""
+    options = {"arm": "host", "reward": "id", "table": "events"}
+    blocks, one = (oddarm.open_table(server, **options) for _ in range(2))
+    with blocks, one:
+        for count in (2, 5, 1):
+            got = blocks.draw_block(ARMS[::-1], [count] * len(ARMS))
+            assert got.tolist() == np.concatenate([one.draw(a, count) for a in ARMS[::-1]]).tolist()

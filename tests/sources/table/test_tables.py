@@ -564,3 +564,40 @@ def test_an_interrupted_draw_sets_no_arm_aside(ctrl_c_soon, tmp_path, monkeypatc
         ctrl_c_soon()
         result = oddarm.find(source, max_outliers=1, save=tmp_path / "s.json")
     assert (result.verdict, result.errors) == ("running", {})
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_blocks_are_the_draws_of_each_arm(monkeypatch, replace):
+    """Rows drawn of many arms at once are those of each arm alone, however they are read ahead."""
+    monkeypatch.setattr("oddarm.sources.table.source._AHEAD", 16)
+    rng = np.random.default_rng(0)
+    arms = rng.integers(0, 30, 3000)
+    table = pa.table({"arm": arms, "x": rng.random(3000)})
+    options = {"arm": "arm", "reward": "x", "rewards": (0, 1), "replace": replace}
+    with oddarm.open_table(table, **options) as blocks, oddarm.open_table(table, **options) as one:
+        for _ in range(40):
+            chosen = rng.permutation(30)[: rng.integers(1, 31)].tolist()
+            counts = rng.integers(0, rng.choice([3, 40]), len(chosen)).tolist()
+            got = blocks.draw_block(chosen, counts)
+            each = [one.draw(arm, count) for arm, count in zip(chosen, counts, strict=True)]
+            assert got.tolist() == np.concatenate(each).tolist()
+            blocks.seek(chosen[0], 5)
+            one.seek(chosen[0], 5)
+
+
+def test_a_round_of_many_arms_is_one_query(monkeypatch):
+    """The queries of a search do not grow with its arms."""
+    queries = Counter()
+    fetch = Connection.fetch_numpy
+
+    def counted(connection, *query):
+        queries["all"] += 1
+        return fetch(connection, *query)
+
+    monkeypatch.setattr(Connection, "fetch_numpy", counted)
+    rng = np.random.default_rng(0)
+    arms = np.repeat(np.arange(300), 40)
+    table = pa.table({"arm": arms, "x": (rng.random(len(arms)) < np.where(arms < 3, 0.9, 0.1)) * 1})
+    result = oddarm.find(table, arm="arm", reward="x", rows="all", min_gap=0.4)
+    assert result.verdict == "confirmed"
+    assert queries["all"] < 5

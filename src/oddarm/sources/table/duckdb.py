@@ -17,13 +17,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from oddarm._typing import Floats
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import MissingExtraError, SourceError
 from oddarm.sources.table.files import not_utf8
 from oddarm.sources.table.rows import (
@@ -102,12 +101,27 @@ class DuckRows(ShuffledRows):
             self.close()
             raise
 
-    def read(self, arm: int, first: int, count: int) -> Floats:
-        """Return a range of an arm's rewards, by row numbers."""
-        start = self._starts[arm] + first
-        query = "SELECT reward FROM temp.shuffled WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
-        rewards: Floats = self._connection.fetch_numpy(query, [start, start + count])
-        return rewards
+    def read(self, arms: Indices, firsts: Wholes, counts: Wholes) -> Floats:
+        """Return ranges of rewards, by row numbers."""
+        order = np.argsort(self._starts[arms])
+        first = (self._starts[arms] + firsts)[order]
+        last = first + counts[order]
+        # Ranges that touch are one: so are those of all arms, if their rows are few.
+        opens = np.append(True, first[1:] != last[:-1])
+        closes = np.append(opens[1:], True)
+        ranges: list[Any] = [first[opens].tolist(), last[closes].tolist()]
+        which = (
+            "IN (SELECT unnest(range(first, last)) FROM "
+            "(SELECT unnest(?::BIGINT[]) AS first, unnest(?::BIGINT[]) AS last))"
+        )
+        if len(ranges[0]) == 1:  # DuckDB then reads nothing else
+            which, ranges = ">= ? AND rowid < ?", [ranges[0][0], ranges[1][0]]
+        query = f"SELECT reward FROM temp.shuffled WHERE rowid {which} ORDER BY rowid"
+        rewards: Floats = self._connection.fetch_numpy(query, ranges)
+        if (order[1:] > order[:-1]).all():
+            return rewards
+        parts = np.split(rewards, np.cumsum(counts[order])[:-1])
+        return np.concatenate([parts[k] for k in np.argsort(order)])
 
     def digest(self) -> str:
         """Return the hashes of all rewards and their positions, combined."""
@@ -229,7 +243,7 @@ class DuckRows(ShuffledRows):
             self._sql(f"SELECT {keys}, size, low, high, zero_one FROM temp.arms ORDER BY id")
         )
         self._sql(f"DELETE FROM temp.arms WHERE size < {self.pick.min_rows}")
-        self._starts = [0, *accumulate(self.sizes)]
+        self._starts = np.cumsum([0, *self.sizes])
 
     def _shuffle(self) -> None:
         """Order the rows by arm and, within it, by a random number."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oddarm._postgres_url import PostgresURL
-from oddarm._typing import Floats
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import MissingExtraError, ParameterError, SourceError
 from oddarm.sources.table.rows import (
     SEVERAL,
@@ -55,15 +55,19 @@ class PostgresRows(ShuffledRows):
             self.close()
             raise
 
-    def read(self, arm: int, first: int, count: int) -> Floats:
-        """Return a range of an arm's rewards, by the index of the temporary table."""
+    def read(self, arms: Indices, firsts: Wholes, counts: Wholes) -> Floats:
+        """Return ranges of rewards, by the index of the temporary table."""
         query = (
-            "SELECT reward FROM pg_temp.oddarm_rows "
-            "WHERE arm = %s AND position >= %s AND position < %s ORDER BY position"
+            "SELECT reward FROM unnest(%s::int[], %s::bigint[], %s::bigint[]) "
+            "WITH ORDINALITY AS wanted (arm, first, count, number) "
+            "JOIN pg_temp.oddarm_rows AS rows ON rows.arm = wanted.arm "
+            "AND position >= first AND position < first + count ORDER BY number, position"
         )
+        wanted = arms.tolist(), firsts.tolist(), counts.tolist()
         try:
-            cursor = self._connection.execute(query, (arm, first, first + count), binary=True)
-            return np.fromiter((row[0] for row in cursor), dtype=np.float64, count=count)
+            cursor = self._connection.execute(query, wanted, binary=True)
+            rewards = (row[0] for row in cursor)
+            return np.fromiter(rewards, dtype=np.float64, count=int(counts.sum()))
         except self._psycopg.Error as error:
             raise SourceError(
                 f"the connection to {self.name} failed ({sentence(error)}): open the table again."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from oddarm._text import named
-from oddarm._typing import Floats
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import SourceError
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
@@ -142,8 +142,14 @@ class ShuffledRows(ABC):
         self._csv = False
 
     @abstractmethod
-    def read(self, arm: int, first: int, count: int) -> Floats:
-        """Return rewards `first` to `first + count - 1` of the arm with that index."""
+    def read(self, arms: Indices, firsts: Wholes, counts: Wholes) -> Floats:
+        """Return ranges of rewards, one after the other, by one query.
+
+        Args:
+            arms: The indices of distinct arms.
+            firsts: The number of the first reward of each.
+            counts: How many rewards of each, from there on.
+        """
 
     @abstractmethod
     def digest(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oddarm._checks import whole_number
-from oddarm._typing import Floats
+from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.sources.base import Job, ListedSource
@@ -24,8 +24,8 @@ from oddarm.sources.table.rows import (
 
 __all__ = ["TableSource"]
 
-# Rows are read ahead, a few thousand of each arm and a few million in all, so that a draw of
-# one row does not cost a query.
+# Rows are read ahead, a few thousand of each arm and a few million in all, so that few draws cost a
+# query.
 _AHEAD = 4096
 _AHEAD_IN_ALL = 1 << 22
 
@@ -48,6 +48,7 @@ class TableSource(ListedSource):
     """
 
     local: ClassVar[bool] = True
+    blocks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -67,20 +68,25 @@ class TableSource(ListedSource):
         self.left_out = rows.left_out
         self._min_rows = rows.pick.min_rows
         self._sampled = kind == "sample" and not replace
-        self._sizes = list(rows.sizes)
+        self._sizes: Wholes = np.array(rows.sizes, dtype=np.int64)
         super().__init__(list(rows.arms), self._model(rows, rewards, kind))
-        self.warning = single_rows_sentence(self._sizes, self.name) if self._sampled else ""
-        self._block = min(max(_AHEAD_IN_ALL // len(self._arms), 64), _AHEAD)
-        self._drawn = [0] * len(self._arms)
-        self._ahead: dict[int, Floats] = {}
-        self._starts, self._increments = streams(seed, len(self._arms))
-        self._seen = [0] * len(self._arms)
+        self.warning = single_rows_sentence(rows.sizes, self.name) if self._sampled else ""
+        n = len(self._arms)
+        block = min(max(_AHEAD_IN_ALL // n, 64), _AHEAD, int(self._sizes.max()))
+        self._drawn: Wholes = np.zeros(n, dtype=np.int64)
+        # A place for each arm, of which the system gives memory only to what is written.
+        self._ahead: Floats = np.empty((n, block))
+        self._next: Wholes = np.zeros(n, dtype=np.int64)  # the place of the next row
+        self._left: Wholes = np.zeros(n, dtype=np.int64)  # the rows from there on
+        self._starts, self._increments = streams(seed, n)
+        self._seen: dict[int, int] = {}  # by arm, only with replacement, as is this:
+        self._known: dict[int, Floats] = {}
         self._fingerprint: Fingerprint | None = None
 
     @property
     def rows(self) -> int:
         """How many rows there are to draw."""
-        return sum(self._sizes)
+        return int(self._sizes.sum())
 
     @property
     def supposes(self) -> Sequence[str]:
@@ -94,10 +100,15 @@ class TableSource(ListedSource):
 
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm; fewer only if it has no more rows."""
-        index = self.position(arm)
-        count = whole_number("count", count, least=0)
-        draw = self._draw_with_replacement if self.replace else self._draw_once
-        return draw(index, count)
+        return self.draw_block([arm], [whole_number("count", count, least=0)])
+
+    def draw_block(self, arms: Sequence[Any], counts: Sequence[int]) -> Floats:
+        """Return the next rewards of several arms, one arm after the other."""
+        index = np.array(list(map(self.position, arms)), dtype=np.intp)
+        if self.replace:
+            pairs = zip(index.tolist(), counts, strict=True)
+            return np.concatenate([self._draw_with_replacement(*pair) for pair in pairs])
+        return self._draw_once(index, np.array(counts, dtype=np.int64))
 
     def job(self, arm: Any, count: int = 1) -> Job:
         """Return the next rewards of an arm, read now, so that no row is read twice."""
@@ -111,7 +122,7 @@ class TableSource(ListedSource):
             self._drawn[index] = self._seen[index] = 0
             self._draw_with_replacement(index, drawn)
         else:
-            self._ahead.pop(index, None)
+            self._left[index] = 0
             self._drawn[index] = min(drawn, self._sizes[index])
 
     def fingerprint(self) -> Fingerprint:
@@ -136,16 +147,31 @@ class TableSource(ListedSource):
     def __repr__(self) -> str:
         return f"<TableSource {self.name}: {self.rows:,} rows of {len(self._arms):,} arms>"
 
-    def _draw_once(self, arm: int, count: int) -> Floats:
-        """Return the next rows in the random order of the table."""
-        count = min(count, self._sizes[arm] - self._drawn[arm])
-        ahead = self._ahead.pop(arm, np.empty(0))
-        if len(ahead) < count:
-            ahead = self._read_on(arm, self._drawn[arm], ahead, count)
-        self._drawn[arm] += count
-        if count < len(ahead):
-            self._ahead[arm] = ahead[count:].copy()  # a view would keep the drawn rows in memory
-        return ahead[:count]
+    def _draw_once(self, arms: Indices, counts: Wholes) -> Floats:
+        """Return the next rows of distinct arms in the random order of the table."""
+        counts = np.minimum(counts, self._sizes[arms] - self._drawn[arms])
+        kept = np.minimum(counts, self._left[arms])
+        width = self._ahead.shape[1]
+        drawn = np.empty(int(counts.sum()))
+        places = np.cumsum(counts) - counts
+        drawn[_ranges(places, kept)] = self._ahead.ravel()[
+            _ranges(arms * width + self._next[arms], kept)
+        ]
+        self._next[arms] += kept
+        self._left[arms] -= kept
+        self._drawn[arms] += counts
+        short = np.flatnonzero(kept < counts)
+        if len(short):
+            arms, missing = arms[short], (counts - kept)[short]
+            first = self._drawn[arms] - missing
+            read = np.minimum(np.maximum(missing, width), self._sizes[arms] - first)
+            rows = self._rewards.check(self._open().read(arms, first, read))
+            starts, more = np.cumsum(read) - read, read - missing
+            drawn[_ranges(places[short] + kept[short], missing)] = rows[_ranges(starts, missing)]
+            self._ahead.ravel()[_ranges(arms * width, more)] = rows[_ranges(starts + missing, more)]
+            self._next[arms] = 0
+            self._left[arms] = more
+        return drawn
 
     def _draw_with_replacement(self, arm: int, count: int) -> Floats:
         """Return rows drawn with replacement, reading only rows that come up for the first time.
@@ -153,26 +179,23 @@ class TableSource(ListedSource):
         A number below the count of rows seen picks one of them again. Any other number picks a row
         not seen yet, and which row does not matter, since the order of the table is random.
         """
-        u = uniforms(self._starts[arm], self._increments[arm], self._drawn[arm], count)
-        numbers = (u * self._sizes[arm]).astype(np.int64).tolist()
-        seen = self._seen[arm]
+        size, drawn = int(self._sizes[arm]), int(self._drawn[arm])
+        u = uniforms(self._starts[arm], self._increments[arm], drawn, count)
+        numbers = (u * size).astype(np.int64).tolist()
+        seen = self._seen.get(arm, 0)
         for i, number in enumerate(numbers):
             if number >= seen:
                 numbers[i] = seen
                 seen += 1
-        known = self._ahead.get(arm, np.empty(0))
+        known = self._known.get(arm, np.empty(0))
         if len(known) < seen:
-            known = self._ahead[arm] = self._read_on(arm, 0, known, max(seen, 2 * len(known)))
+            end = min(max(seen, 2 * len(known), len(known) + self._ahead.shape[1]), size)
+            more = np.array([end - len(known)])
+            read = self._open().read(np.array([arm]), np.array([len(known)]), more)
+            known = self._known[arm] = np.concatenate([known, self._rewards.check(read)])
         self._drawn[arm] += count
         self._seen[arm] = seen
         return known[np.array(numbers, dtype=np.int64)]
-
-    def _read_on(self, arm: int, first: int, known: Floats, count: int) -> Floats:
-        """Return the rows from `first` on: `count` of them, or a block more than `known`."""
-        start = first + len(known)
-        end = min(max(first + count, start + self._block), self._sizes[arm])
-        read = self._rewards.check(self._open().read(arm, start, end - start))
-        return np.concatenate([known, read])
 
     def _open(self) -> ShuffledRows:
         if self.table is None:
@@ -215,3 +238,9 @@ class TableSource(ListedSource):
             "the least and the greatest of the table."
         )
         return Bounded(minimum=rows.low, maximum=rows.high)
+
+
+def _ranges(starts: Wholes, counts: Wholes) -> Wholes:
+    """Return the numbers of ranges, one after the other: `counts` of them from each start on."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))

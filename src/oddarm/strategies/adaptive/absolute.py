@@ -248,12 +248,17 @@ def plan_links(arms: Arms, block: Wholes, factors: Floats, scale: float) -> None
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(room > 0, np.maximum((reach / room) ** 2, start), np.inf)
 
-    def extra(wanted: Floats, besides: int) -> Floats:
-        """What that costs, for all arms but a hub."""
-        cost = price * (wanted - start)
-        cost[..., besides] = 0.0
-        total: Floats = cost.sum(axis=-1)
-        return total
+    def extra(reach: Floats, edges: Floats, side: int, hub: int) -> Floats:
+        """What it costs that no arm but a hub reaches beyond an edge, for each of some edges."""
+        nearest = np.delete(side * means, hub).min()
+        cost = np.full(len(edges), np.inf)
+        possible = nearest - side * edges > 0  # few of them, if the block is wide
+        if possible.any():
+            rooms = side * (means - edges[possible, None])
+            each = price * (needed(reach, rooms) - start)
+            each[:, hub] = 0.0
+            cost[possible] = each.sum(axis=-1)
+        return cost
 
     hubs = _hubs(means, price * (down + up) ** 2 / start)
     reach = np.maximum(np.maximum(down, up) / (FINEST_HUB * scale), np.sqrt(start) * 1.01)
@@ -262,10 +267,11 @@ def plan_links(arms: Arms, block: Wholes, factors: Floats, scale: float) -> None
     low = means[hubs, None] - down[hubs, None] / np.sqrt(grown)
     high = means[hubs, None] + up[hubs, None] / np.sqrt(grown)
     own = price[hubs, None] * (grown - start[hubs, None])
-    first, final = np.empty_like(own), np.empty_like(own)
-    for k, hub in enumerate(hubs.tolist()):
-        first[k] = extra(needed(down, means - (high[k, :, None] - scale)), hub)
-        final[k] = extra(needed(up, low[k, :, None] + scale - means), hub)
+    final = np.array([extra(up, low[k] + scale, -1, hub) for k, hub in enumerate(hubs.tolist())])
+    if not np.isfinite(final).any():
+        factors[block] = np.inf
+        return
+    first = np.array([extra(down, high[k] - scale, 1, hub) for k, hub in enumerate(hubs.tolist())])
     best = own + first
     before = np.full(own.shape, -1)
     for k in range(1, len(hubs)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._typing import Wholes
+from oddarm._typing import Flags, Indices, Wholes
 
 __all__ = ["Round"]
 
@@ -56,6 +56,11 @@ class Round:
         times = np.clip(limit - before, 0, times)
         self.quota[arms] -= times
         return arms, times
+
+    def reached(self, arms: Indices, counts: Wholes) -> Flags:
+        """Return which of the arms reach their goal with so many rewards told."""
+        goal = self.goal[arms]
+        return (goal > 0) & (goal <= counts)
 
     def note(self, arm: int, count: int) -> None:
         """Take note of how many rewards of an arm were told."""

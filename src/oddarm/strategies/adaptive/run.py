@@ -234,6 +234,14 @@ class AdaptiveRun(Run):
         if not self.round.waiting and self.verdict == "running":
             self._settle()
 
+    def until_decision(self, arms: Indices, sizes: Wholes) -> int:
+        """Return how many arms, told in turn, complete the round; all of them if they do not."""
+        waiting = self.round.waiting
+        if not waiting:
+            return 1
+        reached = np.flatnonzero(self.round.reached(arms, self.tally.counts[arms] + sizes))
+        return len(arms) if len(reached) < waiting else int(reached[waiting - 1]) + 1
+
     def adopt(self) -> None:
         """Take note of the rewards that the tally had when the run began.
 
