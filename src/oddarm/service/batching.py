@@ -39,9 +39,14 @@ Action = Callable[[StudyTransaction], Any]
 
 
 class StudyPool:
-    """All studies of one database, for use from an event loop."""
+    """All studies of one database, for use from an event loop.
+
+    Attributes:
+        on_change: Called with the name of a study after a write that may make pulls available.
+    """
 
     def __init__(self, database: Database) -> None:
+        self.on_change: Callable[[str], None] = lambda _: None
         self._database = database
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="oddarm-store")
         self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
@@ -72,7 +77,10 @@ class StudyPool:
 
     async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
         """Return what `action` returns for a transaction, once that is on disk."""
-        return await self._on(name, lambda committer: committer.submit(action, asks))
+        outcome = await self._on(name, lambda committer: committer.submit(action, asks))
+        if not asks:
+            self.on_change(name)
+        return outcome
 
     async def set_paused(self, name: str, paused: bool) -> StudyInfo:
         """Pause a study, or let it go on; return how far it is."""
@@ -81,12 +89,15 @@ class StudyPool:
             (study.pause if paused else study.resume)()
             return study.info()
 
-        return await self._on(name, lambda committer: self.thread(change, committer.study))
+        info = await self._on(name, lambda committer: self.thread(change, committer.study))
+        self.on_change(name)
+        return info
 
     async def delete(self, name: str) -> None:
         """Delete a study with all its rewards, for good."""
         await self._on(name, lambda committer: self.thread(committer.study.delete))
         await self._drop(name)
+        self.on_change(name)
 
     async def view(self, name: str) -> bytes:
         """Return the study as a page draws it."""
