@@ -18,6 +18,7 @@ from benchmarks import (
     service,
     starting,
     tables,
+    workers,
     yahoo,
 )
 from benchmarks.report import Report
@@ -34,6 +35,7 @@ OTHERS: dict[str, Callable[[], None]] = {
     "yahoo": yahoo.run,
     "tables": tables.run,
     "service": service.run,
+    "workers": workers.run,
 }
 
 

@@ -209,6 +209,10 @@ class Connection:
         assert head.startswith(b"HTTP/1.1 200"), answer
         return answer
 
+    def close(self) -> None:
+        """End the connection."""
+        self._writer.close()
+
 
 async def tell_load(url: str, bodies: list[Any]) -> float:
     """Return the requests a second that eight connections complete."""

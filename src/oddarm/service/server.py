@@ -23,7 +23,7 @@ __all__ = ["bind", "is_loopback", "read_token", "serve"]
 SHORTEST_TOKEN = 16
 STOP_SECONDS = 10
 """How long requests may take to finish when the service is asked to stop."""
-BACKLOG = 1024
+BACKLOG = 4096
 """Connections that the system keeps until the service accepts them."""
 
 
@@ -53,16 +53,22 @@ def serve(
         import uvicorn
 
         from oddarm.service.app import create_app
-        from oddarm.service.connections import Crowd, TimedConnection, most_connections
+        from oddarm.service.connections import (
+            Crowd,
+            TimedConnection,
+            most_connections,
+            raise_file_limit,
+        )
     except ImportError:
         raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
     from oddarm.service.logs import log_to_stderr
 
     with bind(host, port) as listening:
-        app = create_app(storage, token=token)
-        log_to_stderr(log_level)
-
+        raise_file_limit()
         crowd = Crowd(most_connections())
+        # Asks that wait leave the other half of the connections to tells.
+        app = create_app(storage, token=token, most_waiting=crowd.most // 2)
+        log_to_stderr(log_level)
 
         class Server(uvicorn.Server):
             """A server that ends streams of events when it is asked to stop."""
