@@ -17,6 +17,8 @@ from verification import (
     interrupts,
     limit,
     memory,
+    network,
+    proxied,
     question,
     rivals,
     scan,
@@ -43,6 +45,8 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,
+    "network": network.checks,
+    "proxied": proxied.checks,
     "delays": delays.checks,
     "interrupts": interrupts.checks,
 }

@@ -145,17 +145,29 @@ def small_disk(size: int) -> Iterator[Path]:
 
 
 class Server:
-    """`oddarm serve` in a process of its own, on a port that stays the same."""
+    """`oddarm serve` in a process of its own, on a port that stays the same.
 
-    def __init__(self, storage: str) -> None:
+    Args:
+        storage: Where its studies are.
+        host: The address to listen on.
+        token_file: A file with the token, which any address but a loopback one needs.
+    """
+
+    def __init__(
+        self, storage: str, host: str = "127.0.0.1", token_file: Path | None = None
+    ) -> None:
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind((host, 0))
             self.port = int(probe.getsockname()[1])
         self._command = [
             *(sys.executable, "-m", "oddarm", "serve"),
-            *("--storage", storage, "--port", str(self.port)),
+            *("--storage", storage, "--host", host, "--port", str(self.port)),
         ]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.token: str | None = None
+        if token_file is not None:
+            self._command += ["--token-file", str(token_file)]
+            self.token = token_file.read_text()
+        self.url = f"http://{host}:{self.port}"
         self.start()
 
     def start(self) -> None:
@@ -165,7 +177,7 @@ class Server:
         )
         while True:
             try:
-                Client(self.url).studies()
+                Client(self.url, self.token).studies()
             except ServiceError:
                 if self.process.poll() is not None:
                     raise RuntimeError("the server has ended by itself") from None
@@ -299,7 +311,7 @@ def _trouble(
     studies = [info for info in oddarm.list_studies(storage) if info.name.startswith(strategy)]
     for info in studies:
         told = {pull: x for (study, pull), x in load.acknowledged.items() if study == info.name}
-        problems += _problems(storage, info.name, strategy, told)
+        problems += differences(storage, info.name, strategy, told)
     note = (
         f"{len(load.acknowledged):,} rewards acknowledged, studies: {len(studies)}, "
         f"{in_flight / max(times, 1):.1f} of {WORKERS} requests in flight when struck"
@@ -307,7 +319,7 @@ def _trouble(
     return problems, note
 
 
-def _problems(storage: str, name: str, strategy: str, told: dict[str, float]) -> Iterator[str]:
+def differences(storage: str, name: str, strategy: str, told: dict[str, float]) -> Iterator[str]:
     """Compare a study with what was acknowledged, and with a run that nothing interrupted."""
     with oddarm.open_study(storage, name) as study:
         tells = list(study.tells())

@@ -1,7 +1,6 @@
 """A short form of `python -m verification faults`."""
 
 import os
-import secrets
 
 import pytest
 from verification import faults
@@ -26,18 +25,6 @@ def test_disk_full():
     with faults.small_disk(64_000_000) as disk:
         problems, _ = faults.filled(disk, 2)
     assert problems == []
-
-
-@pytest.fixture
-def postgres_database(postgres):
-    """The URL of an empty PostgreSQL database."""
-    import psycopg
-
-    name = f"service_{secrets.token_hex(8)}"
-    with psycopg.connect(postgres, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        yield postgres.rsplit("/", 1)[0] + f"/{name}"
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_cut_off(postgres_database):
