@@ -6,13 +6,14 @@ keep a server busy, so the thirty-two take no time for a pull. Then the server i
 both, and the ratio says what the crowd itself costs.
 
 Both are measured in turn on one study. At the end the study must have every reward that was
-acknowledged, once.
+acknowledged, once. Before that, a thousand asks wait for a study that has nothing to pull.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import resource
 import statistics
@@ -45,12 +46,10 @@ class Crowd:
 
     Attributes:
         acknowledged: The ids of the pulls whose rewards were acknowledged.
-        empty: How many asks came back without pulls.
     """
 
     def __init__(self, url: str, count: int, pull_seconds: float) -> None:
         self.acknowledged: list[str] = []
-        self.empty = 0
         self._over = False
         self._pull_seconds = pull_seconds
         self._connections = [Connection(url) for _ in range(count)]
@@ -73,7 +72,6 @@ class Crowd:
             body = {"limit": LIMIT, "wait_seconds": WAIT_SECONDS}
             asked = json.loads(await connection.post("/studies/load/ask", body))
             pulls = [pull["id"] for pull in asked["pulls"]]
-            self.empty += not pulls
             await asyncio.sleep(self._pull_seconds * len(pulls))
             tells = [{"pull": pull, "reward": rng.randrange(2)} for pull in pulls]
             if pulls:
@@ -82,34 +80,74 @@ class Crowd:
         connection.close()
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def working(url: str, pid: int, rounds: int, seconds: float) -> None:
+    """Compare a thousand workers with thirty-two, and look for every reward acknowledged."""
+    client = Client(url)
+    client.create("load", ARMS, **STUDY)
+    rates: dict[int, list[float]] = {FEW: [], MANY: []}
+    costs: dict[int, list[float]] = {FEW: [], MANY: []}
+    acknowledged: list[str] = []
+    for _ in range(rounds):
+        for count, pull_seconds in ((FEW, 0.0), (MANY, PULL_SECONDS)):
+            crowd, before = Crowd(url, count, pull_seconds), processor_seconds(pid)
+            rates[count].append(asyncio.run(crowd.rate(seconds)))
+            taken = processor_seconds(pid) - before
+            costs[count].append(taken / len(crowd.acknowledged))
+            acknowledged += crowd.acknowledged
+    told = Counter(json.loads(line)["pull"] for line in client.export("load"))
+    lost = sum(pull not in told for pull in acknowledged)
+    doubled = sum(told.values()) - len(told)
+    for what, sides, bar, unit, scale in (
+        ("pulls a second", rates, "at least 0.7", "pulls/s", 1),
+        ("processor time of a reward", costs, "no bar", "µs", 1e6),
+    ):
+        ratio = statistics.median(m / f for m, f in zip(sides[MANY], sides[FEW], strict=True))
+        many, few = (statistics.median(sides[count]) * scale for count in (MANY, FEW))
+        label = f"1,000 workers, 50 ms a pull / 32, 0 ms: {what}"
+        print(f"{label:<68}{ratio:8.2f}   ({bar}; {many:,.0f} and {few:,.0f} {unit})")
+    print(f"of {len(acknowledged):,} rewards acknowledged: lost {lost}, doubled {doubled}")
+
+
+async def waiting(url: str, pid: int, seconds: float = 10.0) -> None:
+    """Print what a thousand asks take while they wait, and how soon they are answered."""
+    client = Client(url)
+    client.create("idle", 4, "rr", max_outliers=1, max_pulls=4)
+    pulls, _ = client.ask("idle", 4)
+    before = memory(pid)
+    connections = [Connection(url) for _ in range(MANY)]
+    await asyncio.gather(*(connection.open() for connection in connections))
+    body = {"limit": LIMIT, "wait_seconds": 60}
+    asks = [asyncio.create_task(c.post("/studies/idle/ask", body)) for c in connections]
+    await asyncio.sleep(seconds)
+    began = processor_seconds(pid)
+    await asyncio.sleep(seconds)
+    share = (processor_seconds(pid) - began) / seconds
+    threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+    grown = (memory(pid) - before) / MANY * 1e3
+    start = time.perf_counter()
+    await asyncio.to_thread(client.tell, "idle", {pull.id: 1 for pull in pulls})
+    answers = await asyncio.gather(*asks)
+    taken = time.perf_counter() - start
+    assert {json.loads(answer)["status"] for answer in answers} == {"done"}
+    print(
+        f"1,000 asks that wait: {share:.1%} of a core, {threads} threads, {grown:.0f} kB each; "
+        f"all answered {taken:.2f} s after the tell"
+    )
+
+
 def run(rounds: int = 5, seconds: float = 6.0) -> None:
-    """Print the ratio, and what became of the rewards."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    """Print the ratios, what became of the rewards, and what it takes to wait."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4 * MANY)), hard))
     with tempfile.TemporaryDirectory() as folder, ours(Path(folder) / "s.db") as (url, pid):
-        client = Client(url)
-        client.create("load", ARMS, **STUDY)
-        before = memory(pid)
-        rates: dict[int, list[float]] = {FEW: [], MANY: []}
-        acknowledged: list[str] = []
-        empty = 0
-        for _ in range(rounds):
-            for count, pull_seconds in ((FEW, 0.0), (MANY, PULL_SECONDS)):
-                crowd = Crowd(url, count, pull_seconds)
-                rates[count].append(asyncio.run(crowd.rate(seconds)))
-                acknowledged += crowd.acknowledged
-                empty += crowd.empty
-        ratios = [many / few for many, few in zip(rates[MANY], rates[FEW], strict=True)]
-        told = Counter(json.loads(line)["pull"] for line in client.export("load"))
-        lost = sum(pull not in told for pull in acknowledged)
-        doubled = sum(told.values()) - len(told)
-        few, many = (statistics.median(rates[count]) for count in (FEW, MANY))
-        print(
-            f"1,000 workers, 50 ms a pull / 32 workers, 0 ms  {statistics.median(ratios):8.2f}   "
-            f"(at least 0.7; {many:,.0f} and {few:,.0f} pulls/s)\n"
-            f"of {len(acknowledged):,} rewards acknowledged: lost {lost}, doubled {doubled}; "
-            f"asks without pulls {empty}; server {before:.0f} MB before, {memory(pid):.0f} MB after"
-        )
+        asyncio.run(waiting(url, pid))
+        working(url, pid, rounds, seconds)
 
 
 if __name__ == "__main__":
