@@ -28,8 +28,11 @@ async def polling(storage, most=10_000, **options):
     create_study(storage, "demo", ARMS, "rr", max_outliers=1, max_pulls=4, **options).close()
     studies = StudyPool(open_database(storage))
     pulls = await studies.write("demo", lambda batch: batch.ask(4), asks=True)
-    yield studies, pulls, LongPolling(studies, most, lambda: False)
-    await studies.close()
+    try:
+        async with asyncio.timeout(LONG):  # an answer that never comes is a failure
+            yield studies, pulls, LongPolling(studies, most, lambda: False)
+    finally:
+        await studies.close()
 
 
 def waiting(asks, count=1, *, gone=None, **options):
@@ -189,6 +192,48 @@ def test_callers_that_went_away(storage):
             assert (await tasks[0]).pulls == []
             await studies.write("demo", lambda batch: batch.give_up([pulls[0].id]))
             assert len((await tasks[1]).pulls) == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("no_rechecks")
+def test_a_caller_that_goes_away_while_the_line_is_served(storage):
+    """A transaction that is under way leases nothing to a caller that has gone by then."""
+
+    async def run():
+        async with polling(storage) as (studies, pulls, asks):
+            going, served = asyncio.Event(), threading.Event()
+            tasks = [*waiting(asks, gone=going), *waiting(asks)]
+            await standing(asks, tasks)
+            held = asyncio.create_task(
+                studies.write("demo", lambda _: served.wait(LONG), asks=True)
+            )
+            free = {pulls[0].id}
+            freed = asyncio.create_task(studies.write("demo", lambda batch: batch.give_up(free)))
+            asks._lines["demo"].changed.set()
+            await until(lambda: not asks._lines["demo"].changed.is_set())  # its turn is next
+            going.set()
+            await tasks[0]
+            served.set()
+            await asyncio.gather(held, freed)
+            assert len((await tasks[1]).pulls) == 1
+
+    asyncio.run(run())
+
+
+def test_a_service_that_stops(storage, monkeypatch):
+    """A service that is about to stop answers all who wait, without the database."""
+    monkeypatch.setattr(long_polling, "RECHECK_SECONDS", 0.01)
+
+    async def run():
+        async with polling(storage) as (studies, _, _):
+            stopping = False
+            asks = LongPolling(studies, 10, lambda: stopping)
+            tasks = waiting(asks, 3)
+            await standing(asks, tasks)
+            stopping = True
+            answers = await asyncio.gather(*tasks)
+            assert [answer.status for answer in answers] == ["running"] * 3
 
     asyncio.run(run())
 
