@@ -18,6 +18,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.workers import processor_seconds
+
 from oddarm.errors import ServiceError
 from oddarm.service import Client
 from verification.faults import Server
@@ -78,6 +80,7 @@ def killed(storage: str, kills: int, *, in_turn: bool) -> tuple[list[str], str]:
         with proxy([server.port for server in servers], in_turn=in_turn) as url:
             load = Workers(url, None, WORKERS, "turn" if in_turn else "hash")
             try:
+                note = _cost(load, servers)
                 for number in range(kills):
                     server = servers[number % 2]
                     if not load.wait_for_more(SETTLED, LIMIT * WORKERS):
@@ -94,7 +97,20 @@ def killed(storage: str, kills: int, *, in_turn: bool) -> tuple[list[str], str]:
     problems += [f"a server ended with exit code {code}" for code in codes if code != 0]
     problems += load.problems
     problems += load.differences(storage)
-    return problems, load.note
+    return problems, f"{load.note}, {note}"
+
+
+def _cost(load: Workers, servers: list[Server]) -> str:
+    """Return the processor time that the servers take for a reward."""
+    load.wait_for_more(SETTLED, LIMIT * WORKERS)
+
+    def taken() -> float:
+        return sum(processor_seconds(server.process.pid) for server in servers)
+
+    before, told = taken(), len(load.acknowledged)
+    load.wait_for_more(SETTLED, 10 * LIMIT * WORKERS)
+    microseconds = (taken() - before) / max(1, len(load.acknowledged) - told) * 1e6
+    return f"{microseconds:.0f} µs of processor a reward"
 
 
 @contextlib.contextmanager

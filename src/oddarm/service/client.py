@@ -19,7 +19,7 @@ from oddarm.options import DEFAULT_STRATEGY, SearchOptions, check_names
 from oddarm.store.info import Pull
 from oddarm.store.transaction import LEASE_SECONDS
 
-__all__ = ["Client", "growing_pauses"]
+__all__ = ["Client"]
 
 CHUNK_BYTES = 65536
 """Bytes of an answer to read at a time."""
@@ -204,7 +204,8 @@ class Client:
     def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
         """Call again while the service is away or busy; repeating an ask or a tell is safe."""
         end = time.monotonic() + patience
-        for pause in growing_pauses(wait):
+        pauses = growing_pauses(wait)
+        while True:
             try:
                 return call()
             except ServiceError as error:
@@ -212,8 +213,7 @@ class Client:
                 asked_for = error.retry_after or 0.0
                 if error.status not in PASSING or left <= 0 or left < asked_for:
                     raise
-            time.sleep(min(asked_for + pause, left))
-        raise AssertionError  # the pauses do not end
+            time.sleep(min(asked_for + next(pauses), left))
 
     def _json(self, method: str, path: str, body: Any = None, wait_seconds: float = 0.0) -> Any:
         with self._open(method, path, body, wait_seconds) as answer:

@@ -19,7 +19,7 @@ from oddarm.service.batching import StudyPool
 from oddarm.service.models import AskBody, Asked, PullRow
 from oddarm.store import StudyTransaction
 
-__all__ = ["LongPolling", "lease"]
+__all__ = ["LongPolling"]
 
 RECHECK_SECONDS = 0.5
 """How often a line is served if nothing is known to have changed."""
@@ -51,7 +51,7 @@ class LongPolling:
             gone: Returns when nobody is there any more to take the answer.
         """
         if body.wait_seconds == 0 or self._count >= self._most:
-            asked: Asked = await self._studies.write(name, partial(lease, body), asks=True)
+            asked: Asked = await self._studies.write(name, partial(_lease, body), asks=True)
             return asked
         line = self._lines.setdefault(name, _Line())
         entry = _Entry(body, asyncio.get_running_loop().create_future())
@@ -151,7 +151,7 @@ def _nothing() -> Asked:
     return Asked(pulls=[], status="running")
 
 
-def lease(body: AskBody, batch: StudyTransaction) -> Asked:
+def _lease(body: AskBody, batch: StudyTransaction) -> Asked:
     """Lease pulls in a transaction."""
     pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
     return Asked(pulls=[PullRow(**vars(pull)) for pull in pulls], status=batch.status)
@@ -165,7 +165,7 @@ def _lease_all(entries: list[_Entry], batch: StudyTransaction) -> list[Asked]:
         if entry.body.limit <= empty or entry.answer.done():  # done: nobody is there any more
             answers.append(Asked(pulls=[], status=batch.status))
             continue
-        answers.append(lease(entry.body, batch))
+        answers.append(_lease(entry.body, batch))
         if not answers[-1].pulls:
             empty = entry.body.limit
     return answers
