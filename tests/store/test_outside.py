@@ -5,9 +5,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from oddarm import create_study, open_study
+from oddarm import Search, create_study, open_study
 from oddarm.errors import UnknownStudyError
 from oddarm.store import study as study_module
+from oddarm.store.catalog import create_in
+from oddarm.store.database.base import open_database
 from oddarm.store.study import TRIES, Study
 from oddarm.testing import NAMES
 
@@ -44,9 +46,9 @@ def inside(monkeypatch):
     real = Study._inside
 
     @contextmanager
-    def counting(study):
+    def counting(study, plan=True):
         entered.append(study)
-        with real(study) as batch:
+        with real(study, plan) as batch:
             yield batch
 
     monkeypatch.setattr(Study, "_inside", counting)
@@ -162,6 +164,25 @@ def test_a_budget_holds_with_a_writer_in_between(storage):
         (pulls,) = one.transact([action])
         assert (len(theirs), len(pulls)) == (7, 3)
         assert one.ask(1) == two.ask(1) == []
+
+
+def test_an_ask_that_may_not_plan(storage, clock):
+    """Without a plan, an ask hands out expired pulls, and leaves the rest as it is."""
+    database = open_database(storage, create=True)
+    search = Search(NAMES, "adaptive", max_outliers=1)
+    with create_in(database, "demo", search, clock=clock) as study:
+
+        def ask(batch):
+            return batch.ask(5, lease_seconds=10), batch.status
+
+        assert study.transact([ask], plan=False) == [([], "running")]
+        assert study.info().revision == 0
+        first = study.ask(2, lease_seconds=10)
+        assert study.transact([ask], plan=False) == [([], "running")]
+        clock.now += 11
+        ((again, _),) = study.transact([ask], plan=False)
+        assert [pull.id for pull in again] == [pull.id for pull in first]
+        assert len(study.ask(5)) == 5
 
 
 def test_an_error_undoes_all_actions(storage):

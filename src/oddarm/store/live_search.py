@@ -22,6 +22,7 @@ from oddarm.state import OrNone, Real, Whole, mapping, parse
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, reading
 from oddarm.store.draws import Draw, Draws, Lease
+from oddarm.store.footprint import held_bytes
 from oddarm.store.legacy import follow_legacy, read_leases
 from oddarm.store.log import dumps, loads, tell_all
 from oddarm.strategies import Strategy
@@ -100,6 +101,7 @@ class LiveSearch:
     def begin(self, search: Search, expired_reward: float | None) -> None:
         """Take over a search, without draws."""
         self._search = search
+        self._search_bytes: int | None = None  # until somebody wants to know
         self.draws = Draws(self.tag, search.core)
         self.expired_reward = expired_reward
         self.again = 0
@@ -136,6 +138,15 @@ class LiveSearch:
                 "depend on the reward."
             )
         return found
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the search and its draws hold."""
+        if self._search is None:
+            return 0
+        if self._search_bytes is None:
+            self._search_bytes = held_bytes(self._search)
+        return self._search_bytes + self.draws.held_bytes
 
     def undo(self) -> None:
         """Forget the search after a transaction was rolled back: it is read anew."""
@@ -348,6 +359,7 @@ class LiveSearch:
         if self._search is None or not (self._events or self._snapshot_due):
             return []
         self._events, self._seconds, self._snapshot_due = 0, 0.0, False
+        self._search_bytes = None  # it may have grown
         row = (self.revision, dumps(self.to_dict()), self.study, self.revision)
         where = "WHERE study = ? AND revision <= ?"
         return [(f"UPDATE oddarm_snapshots SET revision = ?, state = ? {where}", [row])]

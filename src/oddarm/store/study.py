@@ -100,6 +100,16 @@ class Study:
         self._live.apply(unread)
         self._names = self._live.search.names  # which never change
 
+    @property
+    def arms(self) -> int:
+        """How many arms the study has."""
+        return len(self._names)
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the search holds while the study is open."""
+        return self._live.held_bytes
+
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls for the caller to make; until they expire, no other worker gets them.
 
@@ -195,12 +205,13 @@ class Study:
         with self._alone(), self._inside() as batch:
             yield batch
 
-    def transact(self, actions: Sequence[Action]) -> list[Any]:
+    def transact(self, actions: Sequence[Action], *, plan: bool = True) -> list[Any]:
         """Carry out actions in one transaction, planned outside the database's lock.
 
         Args:
             actions: Each gets the transaction. If others write to the study meanwhile, all are
                 carried out again.
+            plan: Whether asks may plan. If not, they hand out no pulls but those that have expired.
 
         Returns:
             What each action returned, or the error by which it was refused. What is refused leaves
@@ -208,12 +219,12 @@ class Study:
         """
         with self._alone():
             for _ in range(TRIES):
-                if self._live.shared and len(self._names) < MANY_ARMS:
+                if self._live.shared and self.arms < MANY_ARMS:
                     break
-                outcomes = self._try_outside(actions)
+                outcomes = self._try_outside(actions, plan)
                 if outcomes is not None:
                     return outcomes
-            with self._inside() as batch:
+            with self._inside(plan) as batch:
                 return _outcomes(batch, actions)
 
     def _do(self, action: Callable[[StudyTransaction], T]) -> T:
@@ -225,13 +236,13 @@ class Study:
         return result
 
     @contextmanager
-    def _inside(self) -> Iterator[StudyTransaction]:
+    def _inside(self, plan: bool = True) -> Iterator[StudyTransaction]:
         """Give a transaction of the database's own: nobody else writes until it ends."""
         batch = None
         try:
             with self._database.transaction(write=True) as connection:
                 self._live.catch_up(connection, self._database.row_lock)
-                batch = StudyTransaction(self._live, lambda: nullcontext(connection))
+                batch = StudyTransaction(self._live, lambda: nullcontext(connection), plan)
                 yield batch
                 _write(connection, batch.finish())
         except BaseException:
@@ -239,7 +250,7 @@ class Study:
                 self._live.undo()
             raise
 
-    def _try_outside(self, actions: Sequence[Action]) -> list[Any] | None:
+    def _try_outside(self, actions: Sequence[Action], plan: bool) -> list[Any] | None:
         """Return the outcomes of actions; None, with nothing written, if others wrote meanwhile.
 
         What others wrote may change any answer, also a refusal. So nothing is answered unless the
@@ -250,7 +261,7 @@ class Study:
         try:
             if live.shared or not live.is_read:
                 self._catch_up()
-            batch = StudyTransaction(live, self._database.transaction)
+            batch = StudyTransaction(live, self._database.transaction, plan)
             outcomes = _outcomes(batch, actions)
             statements = batch.finish()
             with self._database.transaction(write=bool(statements)) as connection:

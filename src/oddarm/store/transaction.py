@@ -33,6 +33,8 @@ class StudyTransaction:
     Args:
         live: The search.
         read: Gives a connection to look things up with.
+        plan: Whether an ask may ask the search, which may have to plan. If not, it hands out no
+            pulls but those that have expired.
 
     Attributes:
         began: The revision of the study at the beginning.
@@ -40,13 +42,17 @@ class StudyTransaction:
     """
 
     def __init__(
-        self, live: LiveSearch, read: Callable[[], AbstractContextManager[Connection]]
+        self,
+        live: LiveSearch,
+        read: Callable[[], AbstractContextManager[Connection]],
+        plan: bool = True,
     ) -> None:
         self.began = live.revision
         self.advanced = False
         self._live = live
         self._core = live.core
         self._read = read
+        self._plan = plan
         self._paused = live.paused
         self._told: tuple[list[Draw], list[float]] = ([], [])
         self._data: list[tuple[int, list[float], str]] = []  # arm, rewards, key
@@ -71,10 +77,10 @@ class StudyTransaction:
             again = live.draws.overdue(most, live.clock.steady())
         asked: int | None = None if limit is None else most - len(again)
         arms: list[int] = []
-        if asked == 0 or not live.may_ask(asked) or core.ledger.room == 0:
-            asked = 0
-        else:
+        if self._plan and asked != 0 and live.may_ask(asked) and core.ledger.room != 0:
             arms = live.ask(asked)
+        else:
+            asked = 0
         if asked == 0 and not again:
             return []
         expires = live.clock.wall() + lease_seconds
