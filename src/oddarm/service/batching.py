@@ -189,15 +189,15 @@ class StudyPool:
             arms = await self._store.run(arms_in, self._database, name)
             if _takes_long(arms * GUESSED_SECONDS):
                 async with self._plan_turn:
-                    study = await self._plans.run(Study, self._database, name)
+                    study, held = await self._plans.run(_opened, self._database, name)
             else:
-                study = await self._store.run(Study, self._database, name)
+                study, held = await self._store.run(_opened, self._database, name)
         except UnknownStudyError:  # whose message says where the database is
             raise UnknownStudyError(
                 f"study {name!r} is not there, or was deleted: create it, or list what is there."
             ) from None
         limit = StudyLimit(self._limit_turn)
-        committer = GroupCommitter(study, self._store, self._plans, self._plan_turn, limit)
+        committer = GroupCommitter(study, held, self._store, self._plans, self._plan_turn, limit)
         return self._committers.setdefault(name, committer)
 
     def _close_study(self, name: str) -> None:
@@ -254,6 +254,12 @@ class Threads:
         self._pool.shutdown()
 
 
+def _opened(database: Database, name: str) -> tuple[Study, int]:
+    """Return a study, and about how much memory it holds."""
+    study = Study(database, name)
+    return study, study.held_bytes
+
+
 def _answers(database: Database) -> None:
     with database.transaction() as connection:
         connection.execute("SELECT 1 FROM oddarm_studies LIMIT 1").fetchone()
@@ -297,6 +303,7 @@ class GroupCommitter:
 
     Args:
         study: The study.
+        held: About how many bytes its search holds.
         store: Threads for what is quick.
         plans: Threads for what may take long.
         plan_turn: Whose turn it is to use them.
@@ -310,6 +317,7 @@ class GroupCommitter:
     def __init__(
         self,
         study: Study,
+        held: int,
         store: Threads,
         plans: Threads,
         plan_turn: asyncio.Semaphore,
@@ -319,7 +327,7 @@ class GroupCommitter:
         self.limit = limit
         self.users = 0
         self.weighed = 0
-        self._search_bytes = study.held_bytes
+        self._search_bytes = held
         self._store = store
         self._plans = plans
         self._plan_turn = plan_turn
@@ -424,6 +432,8 @@ class GroupCommitter:
         outcomes: list[Any]
         async with self._turn:
             batch = [each for each in batch if not each.outcome.done()]
+            if not batch:
+                return
             try:
                 outcomes = await threads.run(self._run, [each.action for each in batch], plan)
             except Exception as error:  # every request of the batch fails with it
@@ -452,7 +462,7 @@ class GroupCommitter:
         """Return what each action returned, or the error by which it was refused."""
         began = time.thread_time()  # which other load does not change
         try:
-            return self.study.transact(actions, plan=plan) if actions else []
+            return self.study.transact(actions, plan=plan)
         finally:
             self._seconds = max(time.thread_time() - began, FORGETTING * self._seconds)
             self._search_bytes = self.study.held_bytes
