@@ -49,8 +49,11 @@ LONG_SECONDS = 0.05
 """Of a processor: a study takes long if it needs more for a transaction."""
 GUESSED_SECONDS = 1e-4
 """What a study that was just opened is thought to need for each arm."""
-FORGETTING = 0.99
-"""What is left of the time that a transaction took after the next one: not every one plans."""
+FORGETTING, FORGETTING_FEW = 0.99, 0.9
+"""What is left of the time that a transaction took after the next one: of hundreds, one may plan.
+
+With few arms a transaction that takes long is more likely to be the first one of the service.
+"""
 
 T = TypeVar("T")
 
@@ -333,6 +336,7 @@ class GroupCommitter:
         self._plan_turn = plan_turn
         self._turn = asyncio.Lock()  # one thread at a time uses the search; no others wait for it
         self._seconds = study.arms * GUESSED_SECONDS  # that a transaction may take
+        self._forgetting = FORGETTING if _takes_long(self._seconds) else FORGETTING_FEW
         self._waiting: list[Request] = []
         self._asks: list[Request] = []  # that wait for their turn to plan
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -464,7 +468,7 @@ class GroupCommitter:
         try:
             return self.study.transact(actions, plan=plan)
         finally:
-            self._seconds = max(time.thread_time() - began, FORGETTING * self._seconds)
+            self._seconds = max(time.thread_time() - began, self._forgetting * self._seconds)
             self._search_bytes = self.study.held_bytes
 
 
