@@ -17,6 +17,7 @@ from benchmarks import (
     scale,
     service,
     starting,
+    studies,
     tables,
     workers,
     yahoo,
@@ -29,6 +30,7 @@ SPEED: dict[str, Callable[[Report], None]] = {
     "ask_tell": ask_tell.run,
     "scale": scale.run,
     "growth": growth.run,
+    "studies": studies.run,
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "runner": runner.run,

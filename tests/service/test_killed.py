@@ -31,3 +31,10 @@ def test_cut_off(postgres_database):
     """With its connections to PostgreSQL cut under load, the server loses and repeats nothing."""
     problems, _ = faults.cut_off(postgres_database, 4)
     assert problems == []
+
+
+@pytest.mark.parametrize("many_arms", [1, 10**9])
+def test_several_processes(tmp_path, many_arms):
+    """Processes that write to one study at the same time, some killed, lose and repeat nothing."""
+    problems, _ = faults.several(f"sqlite:///{tmp_path / 's.db'}", "adaptive", many_arms, 2)
+    assert problems == []

@@ -60,7 +60,8 @@ def test_a_backend_that_is_frozen_in_a_batch(study, monkeypatch):
     def freeze_in_a_batch():
         with study.batch() as batch:
             batch.tell_many({pulls[0].id: 1})
-            stack.enter_context(frozen(backend_of(batch._connection)))
+            with batch._read() as connection:
+                stack.enter_context(frozen(backend_of(connection)))
 
     with (
         ExitStack() as stack,

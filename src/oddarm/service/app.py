@@ -28,6 +28,7 @@ from oddarm.service.guard import ERROR, Guard
 from oddarm.service.long_polling import LongPolling
 from oddarm.service.models import StudyName
 from oddarm.service.page import Page
+from oddarm.service.server import STUDY_MEMORY
 from oddarm.store import Study, StudyInfo
 from oddarm.store.database.base import open_database
 
@@ -120,16 +121,22 @@ router = APIRouter()
 
 
 def create_app(
-    storage: str | Path, *, token: str | None = None, most_waiting: int = 1000
+    storage: str | Path,
+    *,
+    token: str | None = None,
+    study_memory: int = STUDY_MEMORY,
+    most_waiting: int = 1000,
 ) -> FastAPI:
     """Return the application that serves the studies of a database.
 
     Args:
         storage: `sqlite:///path`, a bare path (created if it does not exist), or `postgresql://…`.
         token: The token that callers must send; None to serve only this machine, without a token.
+        study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
+            were not used for the longest time are closed.
         most_waiting: How many asks may wait for pulls at a time.
     """
-    studies = StudyPool(open_database(storage, create=True))
+    studies = StudyPool(open_database(storage, create=True), study_memory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -247,7 +254,7 @@ async def set_aside(request: Request, name: StudyName, body: models.AsideBody) -
 @router.get("/health", responses=_errors())
 async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
-    await _studies(request).infos()
+    await _studies(request).health()
     return models.Health(oddarm=__version__)
 
 
@@ -298,7 +305,7 @@ async def result(request: Request, name: StudyName) -> dict[str, Any]:
     `evidence` has the odds for the answer or the guess, `forecast` how many further pulls would
     likely decide.
     """
-    text = await _studies(request).read(name, lambda study: study.result().to_json())
+    text = await _studies(request).read_search(name, lambda study: study.result().to_json())
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 
