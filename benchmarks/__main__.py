@@ -17,7 +17,9 @@ from benchmarks import (
     scale,
     service,
     starting,
+    studies,
     tables,
+    workers,
     yahoo,
 )
 from benchmarks.report import Report
@@ -28,12 +30,14 @@ SPEED: dict[str, Callable[[Report], None]] = {
     "ask_tell": ask_tell.run,
     "scale": scale.run,
     "growth": growth.run,
+    "studies": studies.run,
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "runner": runner.run,
     "yahoo": yahoo.run,
     "tables": tables.run,
     "service": service.run,
+    "workers": workers.run,
 }
 
 

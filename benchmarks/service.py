@@ -197,6 +197,12 @@ class Connection:
 
     async def post(self, path: str, body: Any) -> bytes:
         """Return the body of the answer, which must be 200."""
+        status, answer = await self.send(path, body)
+        assert status == 200, answer
+        return answer
+
+    async def send(self, path: str, body: Any) -> tuple[int, bytes]:
+        """Return the status and the body of the answer."""
         content = json.dumps(body).encode()
         self._writer.write(
             b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -205,9 +211,11 @@ class Connection:
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head)
         assert length is not None
-        answer = await self._reader.readexactly(int(length[1]))
-        assert head.startswith(b"HTTP/1.1 200"), answer
-        return answer
+        return int(head[9:12]), await self._reader.readexactly(int(length[1]))
+
+    def close(self) -> None:
+        """End the connection."""
+        self._writer.close()
 
 
 async def tell_load(url: str, bodies: list[Any]) -> float:

@@ -20,8 +20,9 @@ ANSWERS = {
 
 
 def test_every_example_is_tested():
-    """No example is without an answer here."""
-    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == sorted(ANSWERS)
+    """No example is without an answer here; a worker has tests of its own, with a server."""
+    names = {path.stem for path in EXAMPLES.iterdir()}
+    assert names - {"http_worker", "__pycache__"} == set(ANSWERS)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

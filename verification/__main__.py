@@ -18,6 +18,8 @@ from verification import (
     interrupts,
     limit,
     memory,
+    network,
+    proxied,
     question,
     rivals,
     scan,
@@ -45,6 +47,8 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "memory": memory.checks,
     "states": states.checks,
     "faults": faults.checks,
+    "network": network.checks,
+    "proxied": proxied.checks,
     "delays": delays.checks,
     "interrupts": interrupts.checks,
 }

@@ -4,6 +4,10 @@ Eight workers keep a server busy. They ask for up to forty pulls at a time, repe
 it is acknowledged, and begin another study when one is done, so that the load never ends. At the
 end every reward that was acknowledged must be there exactly once, and each study must have the
 answer of a search in memory that was asked and told the same.
+
+The same must hold for a study that several processes write to at the same time, without a server,
+and that are killed now and then: each plans outside the database's lock, where the others come in
+between, or within.
 """
 
 from __future__ import annotations
@@ -42,6 +46,32 @@ SETTLED = 20.0
 
 Strike = Callable[["Load"], None]
 
+WRITERS = 3
+WRITER = """
+import json, sys
+from oddarm import open_study
+from oddarm.errors import StoreBusyError
+from oddarm.store import study as module
+from verification.faults import reward
+
+def insist(call):
+    while True:
+        try:
+            return call()
+        except StoreBusyError:
+            pass
+
+url, name, many_arms = sys.argv[1:]
+module.MANY_ARMS = int(many_arms)
+with open_study(url, name) as study:
+    while not study.done:
+        pulls = insist(lambda: study.ask(40, lease_seconds=2))
+        rewards = {pull.id: reward(pull.id, pull.arm) for pull in pulls}
+        insist(lambda: study.tell_many(rewards))
+        print(json.dumps(rewards), flush=True)
+"""
+"""A process that asks and tells a study to its end, and prints what was acknowledged."""
+
 
 def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
     """Yield how many of the kills, cuts and full disks did harm."""
@@ -54,6 +84,8 @@ def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
     with tempfile.TemporaryDirectory() as folder:
         problems, note = torn(Path(folder), kills)
         yield Check("SIGKILL and a torn last write, SQLite", len(problems), kills, 0.0, note)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _several(f"sqlite:///{folder}/s.db", "SQLite", kills)
     if os.geteuid() == 0:
         with small_disk(64_000_000) as disk:
             problems, note = filled(disk, fills)
@@ -66,6 +98,7 @@ def checks(kills: int = 50, cuts: int = 50, fills: int = 10) -> Iterator[Check]:
             yield Check(f"connections cut, PostgreSQL, {strategy}", len(problems), cuts, 0.0, note)
             problems, note = killed(url, kills, strategy)
             yield Check(f"SIGKILL, PostgreSQL, {strategy}", len(problems), kills, 0.0, note)
+        yield from _several(url, "PostgreSQL", kills)
     finally:
         servers.close()
 
@@ -93,6 +126,59 @@ def cut_off(url: str, cuts: int, strategy: str = "adaptive") -> tuple[list[str],
             )
 
     return _trouble(url, cuts, strategy, cut)
+
+
+def _several(storage: str, database: str, kills: int) -> Iterator[Check]:
+    for where, many_arms in (("outside", 1), ("within", 10**9)):
+        problems, note = several(storage, f"adaptive-several-{where}", many_arms, kills)
+        name = f"{WRITERS} processes, planned {where} the lock, {database}"
+        yield Check(name, len(problems), kills, 0.0, note)
+
+
+def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[str], str]:
+    """Let several processes write to one study, and kill one of them again and again.
+
+    Args:
+        storage: Where the study is to be.
+        name: What it is to be called.
+        many_arms: From how many arms on the processes plan outside the lock again and again.
+        kills: How often to kill a process, while the study goes on.
+    """
+    oddarm.create_study(storage, name, ARMS, "adaptive", **OPTIONS).close()
+    rng = random.Random(0)
+    killed_at = []
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        said = [
+            stack.enter_context((Path(folder) / f"{k}.jsonl").open("ab+")) for k in range(WRITERS)
+        ]
+
+        def start(k: int) -> subprocess.Popen[bytes]:
+            command = [sys.executable, "-c", WRITER, storage, name, str(many_arms)]
+            return subprocess.Popen(command, stdout=said[k])
+
+        writers = [start(k) for k in range(WRITERS)]
+        with oddarm.open_study(storage, name) as study:
+            while len(killed_at) < kills and not study.done:
+                began, enough = study.info().revision, rng.randint(1, 60)
+                while study.info().revision < began + enough and not study.done:
+                    time.sleep(0.005)
+                victim = rng.randrange(WRITERS)
+                writers[victim].kill()
+                writers[victim].wait()
+                said[victim].write(b"\n")  # it may have been killed in the middle of a line
+                said[victim].flush()
+                killed_at.append(study.info().pulls)
+                writers[victim] = start(victim)
+        codes = [writer.wait() for writer in writers]
+        told: dict[str, float] = {}
+        for file in said:
+            file.seek(0)
+            for line in file.read().decode().splitlines():
+                with contextlib.suppress(ValueError):
+                    told.update(json.loads(line))
+    problems = [f"a process ended with exit code {code}" for code in codes if code]
+    problems += differences(storage, name, "adaptive", told)
+    return problems, f"{len(told):,} rewards acknowledged, {len(killed_at)} kills"
 
 
 def torn(folder: Path, kills: int) -> tuple[list[str], str]:
@@ -145,17 +231,29 @@ def small_disk(size: int) -> Iterator[Path]:
 
 
 class Server:
-    """`oddarm serve` in a process of its own, on a port that stays the same."""
+    """`oddarm serve` in a process of its own, on a port that stays the same.
 
-    def __init__(self, storage: str) -> None:
+    Args:
+        storage: Where its studies are.
+        host: The address to listen on.
+        token_file: A file with the token, which any address but a loopback one needs.
+    """
+
+    def __init__(
+        self, storage: str, host: str = "127.0.0.1", token_file: Path | None = None
+    ) -> None:
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind((host, 0))
             self.port = int(probe.getsockname()[1])
         self._command = [
             *(sys.executable, "-m", "oddarm", "serve"),
-            *("--storage", storage, "--port", str(self.port)),
+            *("--storage", storage, "--host", host, "--port", str(self.port)),
         ]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.token: str | None = None
+        if token_file is not None:
+            self._command += ["--token-file", str(token_file)]
+            self.token = token_file.read_text()
+        self.url = f"http://{host}:{self.port}"
         self.start()
 
     def start(self) -> None:
@@ -165,7 +263,7 @@ class Server:
         )
         while True:
             try:
-                Client(self.url).studies()
+                Client(self.url, self.token).studies()
             except ServiceError:
                 if self.process.poll() is not None:
                     raise RuntimeError("the server has ended by itself") from None
@@ -299,7 +397,7 @@ def _trouble(
     studies = [info for info in oddarm.list_studies(storage) if info.name.startswith(strategy)]
     for info in studies:
         told = {pull: x for (study, pull), x in load.acknowledged.items() if study == info.name}
-        problems += _problems(storage, info.name, strategy, told)
+        problems += differences(storage, info.name, strategy, told)
     note = (
         f"{len(load.acknowledged):,} rewards acknowledged, studies: {len(studies)}, "
         f"{in_flight / max(times, 1):.1f} of {WORKERS} requests in flight when struck"
@@ -307,7 +405,7 @@ def _trouble(
     return problems, note
 
 
-def _problems(storage: str, name: str, strategy: str, told: dict[str, float]) -> Iterator[str]:
+def differences(storage: str, name: str, strategy: str, told: dict[str, float]) -> Iterator[str]:
     """Compare a study with what was acknowledged, and with a run that nothing interrupted."""
     with oddarm.open_study(storage, name) as study:
         tells = list(study.tells())

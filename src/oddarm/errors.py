@@ -119,11 +119,15 @@ class ServiceError(OddarmError):
 
     Attributes:
         status: The HTTP status; None if there was no answer.
+        retry_after: Seconds after which the service wants to be tried again, if it said so.
     """
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, status: int | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
 
 
 class MissingExtraError(OddarmError, ImportError):

@@ -1,6 +1,8 @@
-"""The service, in this process."""
+"""The service in this process, and a database of its own in PostgreSQL."""
 
 from __future__ import annotations
+
+import secrets
 
 import pytest
 from fastapi.testclient import TestClient
@@ -21,3 +23,15 @@ def http(storage):
         create_app(storage), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
     ) as client:
         yield client
+
+
+@pytest.fixture
+def postgres_database(postgres):
+    """The URL of an empty PostgreSQL database."""
+    import psycopg
+
+    name = f"service_{secrets.token_hex(8)}"
+    with psycopg.connect(postgres, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        yield postgres.rsplit("/", 1)[0] + f"/{name}"
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -13,7 +13,12 @@ import pytest
 import uvicorn
 
 from oddarm.service import Client, connections
-from oddarm.service.connections import Crowd, TimedConnection, most_connections
+from oddarm.service.connections import (
+    Crowd,
+    TimedConnection,
+    most_connections,
+    raise_file_limit,
+)
 from support.serving import serving
 
 HALF = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
@@ -191,10 +196,30 @@ def test_other_errors_of_the_loop(caplog):
 
 
 def test_how_many_connections(monkeypatch):
-    """There are fewer connections than file descriptors, and never more than a thousand."""
-    for descriptors, most in ((64, 32), (256, 128), (1024, 768), (4096, 1000), (-1, 1000)):
+    """There are fewer connections than file descriptors, and never more than four thousand."""
+    for descriptors, most in ((64, 32), (256, 128), (1024, 768), (8192, 4000), (-1, 4000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, n=descriptors: (n, n))
         assert most_connections() == most
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((1024, 524_288), (4256, 524_288)),
+        ((1024, -1), (4256, -1)),
+        ((1024, 2048), (2048, 2048)),
+        ((1024, 1024), None),
+        ((8192, 8192), None),
+        ((-1, -1), None),
+    ],
+)
+def test_the_limit_of_open_files(monkeypatch, before, after):
+    """The service raises the limit of open files to what it needs, as far as the system allows."""
+    limits = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: before)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: limits.append(limit))
+    raise_file_limit()
+    assert limits == [after] * (after is not None)
 
 
 @pytest.fixture
@@ -228,3 +253,37 @@ def test_half_open_connections(tmp_path, descriptors, count):
     events = [json.loads(line)["event"] for line in lines]
     assert len(events) <= 20, events
     assert any("connections, as many as can be taken" in event for event in events)
+
+
+def asked(connection):
+    """Read the answer to an ask."""
+    content = b""
+    while not content.endswith(b"}"):
+        piece = connection.recv(1000)
+        assert piece, content
+        content += piece
+    return json.loads(content.partition(b"\r\n\r\n")[2])
+
+
+def test_asks_that_wait_leave_room(tmp_path):
+    """However many asks wait for pulls, there are connections left for those who tell."""
+    with (
+        contextlib.ExitStack() as stack,
+        serving("--storage", tmp_path / "s.db", descriptors=64) as (_, url),
+    ):
+        address = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
+        client = Client(url, timeout=STATED)
+        client.create("demo", 4, "rr", max_outliers=1, max_pulls=4)
+        pulls, _ = client.ask("demo", 4)
+        body = b'{"wait_seconds": 60}'
+        ask = b"POST /studies/demo/ask HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        ask += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        crowd = []
+        for _ in range(16):
+            crowd.append(stack.enter_context(connected(address, ask)))
+            client.info("demo")  # which came later, and is answered
+        for _ in range(30):
+            with connected(address, ask) as above:
+                assert asked(above)["status"] == "running"
+        assert client.tell("demo", {pull.id: 1 for pull in pulls}) == 4
+        assert {asked(connection)["status"] for connection in crowd} == {"done"}

@@ -1,7 +1,6 @@
 """A short form of `python -m verification faults`."""
 
 import os
-import secrets
 
 import pytest
 from verification import faults
@@ -28,19 +27,14 @@ def test_disk_full():
     assert problems == []
 
 
-@pytest.fixture
-def postgres_database(postgres):
-    """The URL of an empty PostgreSQL database."""
-    import psycopg
-
-    name = f"service_{secrets.token_hex(8)}"
-    with psycopg.connect(postgres, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        yield postgres.rsplit("/", 1)[0] + f"/{name}"
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 def test_cut_off(postgres_database):
     """With its connections to PostgreSQL cut under load, the server loses and repeats nothing."""
     problems, _ = faults.cut_off(postgres_database, 4)
+    assert problems == []
+
+
+@pytest.mark.parametrize("many_arms", [1, 10**9])
+def test_several_processes(tmp_path, many_arms):
+    """Processes that write to one study at the same time, some killed, lose and repeat nothing."""
+    problems, _ = faults.several(f"sqlite:///{tmp_path / 's.db'}", "adaptive", many_arms, 2)
     assert problems == []

@@ -100,6 +100,25 @@ def test_it_stops_when_asked(storage):
         assert study.info().revision == 0
 
 
+def test_the_memory_of_studies(storage, monkeypatch):
+    """The option says how many megabytes open studies may hold; the default is the service's."""
+    import inspect
+
+    from typer.testing import CliRunner
+
+    from oddarm import service
+    from oddarm.cli.app import app
+
+    given = []
+    monkeypatch.setattr(service, "serve", lambda *_, **options: given.append(options))
+    for words in ([], ["--study-memory", "1000"]):
+        CliRunner().invoke(app, ["serve", "--storage", str(storage), *words])
+    assert [options["study_memory"] for options in given] == [server.STUDY_MEMORY, 10**9]
+    for made in (server.serve, service.create_app):
+        default = inspect.signature(made).parameters["study_memory"].default
+        assert default == server.STUDY_MEMORY
+
+
 def test_a_token_file(storage, tmp_path):
     """With a token file, callers that send the token are served."""
     file = tmp_path / "token"

@@ -60,7 +60,8 @@ def test_a_backend_that_is_frozen_in_a_batch(study, monkeypatch):
     def freeze_in_a_batch():
         with study.batch() as batch:
             batch.tell_many({pulls[0].id: 1})
-            stack.enter_context(frozen(backend_of(batch._connection)))
+            with batch._read() as connection:
+                stack.enter_context(frozen(backend_of(connection)))
 
     with (
         ExitStack() as stack,
@@ -100,18 +101,20 @@ def test_a_server_that_is_frozen(study, monkeypatch):
 
 
 def test_the_limits_of_the_server(postgres_database):
-    """The server limits statements and idle transactions too; a URL may say otherwise."""
+    """The server limits statements, idle transactions and silence; a URL may say otherwise."""
 
     def limits(query):
         database = open_database(postgres_database + query)
         with database.transaction() as connection:
-            names = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
+            names = ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"]
+            names += ["tcp_keepalives_idle", "tcp_user_timeout"]
             found = [connection.execute(f"SHOW {name}").fetchone()[0] for name in names]
         database.close()
         return found
 
-    assert limits("") == ["10s", "1min", "5s"]
-    assert limits("?options=-c%20statement_timeout%3D90s") == ["90s", "1min", "5s"]
+    assert limits("") == ["10s", "1min", "5s", "5", "15000"]
+    assert limits("?options=-c%20statement_timeout%3D90s") == ["90s", "1min", "5s", "5", "15000"]
+    assert limits("?options=-c%20tcp_user_timeout%3D0")[4] == "0"
 
 
 def test_a_statement_that_takes_too_long(study, monkeypatch):

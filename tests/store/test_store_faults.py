@@ -458,7 +458,7 @@ def test_a_connection_that_the_system_gives_up(postgres_database):
         def give_up_in_a_batch():
             with study.batch() as batch:
                 batch.tell_many({pulls[1].id: 1})
-                with socket_of(batch._connection) as given_up:
+                with batch._read() as connection, socket_of(connection) as given_up:
                     given_up.shutdown(socket.SHUT_RDWR)
 
         with pytest.raises(StoreError, match="cannot be used"):

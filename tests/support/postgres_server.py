@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for tests: Debian's package, on a random loopback port."""
+"""A PostgreSQL server of its own for tests: Debian's package, on a random port."""
 
 from __future__ import annotations
 
@@ -15,24 +15,32 @@ from pathlib import Path
 from typing import Any
 
 SECONDS_TO_START = 60
+LOOPBACK = "127.0.0.1"
 
 
 class PostgresMissingError(Exception):
     """There is no PostgreSQL server on this machine."""
 
 
-def postgres_server() -> Generator[str]:
-    """Yield the URL of a new server; close the iterator to stop it and remove its files."""
-    programs = _programs()
+def postgres_server(address: str = LOOPBACK) -> Generator[str]:
+    """Yield the URL of a new server; close the iterator to stop it and remove its files.
+
+    Args:
+        address: The address to listen on; any other than the default must be one of a network
+            namespace, in which this is called.
+    """
+    programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="oddarm-postgres-"))
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
         password = secrets.token_hex(16)
         _initialise(programs / "initdb", folder, password)
-        process, port = _start(programs / "postgres", folder, password)
+        with (folder / "data" / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {address}/24 scram-sha-256\n")
+        process, url = _start(programs / "postgres", folder, password, address)
         try:
-            yield _url(password, port)
+            yield url
         finally:
             process.send_signal(signal.SIGINT)  # fast shutdown: open connections are ended
             process.wait()
@@ -40,8 +48,8 @@ def postgres_server() -> Generator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _programs() -> Path:
-    """Return the folder of PostgreSQL's programs."""
+def find_programs() -> Path:
+    """Return the folder of PostgreSQL's programs, or raise PostgresMissingError."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     path = found[-1] if found else shutil.which("initdb")
     if path is None:
@@ -68,20 +76,23 @@ def _initialise(initdb: Path, folder: Path, password: str) -> None:
     subprocess.run(command, check=True, capture_output=True, cwd=folder, **_owner())
 
 
-def _start(server: Path, folder: Path, password: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Return the process and its port; another port is tried if one is taken meanwhile."""
+def _start(
+    server: Path, folder: Path, password: str, address: str
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Return the process and its URL; another port is tried if one is taken meanwhile."""
     log = folder / "log"
     for _ in range(5):
-        port = _free_port()
+        port = _free_port(address)
+        url = f"postgresql://oddarm:{password}@{address}:{port}/postgres"
         command = [
             *(server, "-D", folder / "data", "-p", str(port)),
-            *("-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="),
+            *("-c", f"listen_addresses={address}", "-c", "unix_socket_directories="),
             *("-c", "fsync=off", "-c", "shared_buffers=16MB"),
         ]
         with log.open("ab") as out:
             process = subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, **_owner())
-        if _answers(process, _url(password, port)):
-            return process, port
+        if _answers(process, url):
+            return process, url
     raise RuntimeError(f"PostgreSQL does not start: {log.read_text()}")
 
 
@@ -103,11 +114,7 @@ def _answers(process: subprocess.Popen[bytes], url: str) -> bool:
     return False
 
 
-def _free_port() -> int:
+def _free_port(address: str) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         return int(probe.getsockname()[1])
-
-
-def _url(password: str, port: int) -> str:
-    return f"postgresql://oddarm:{password}@127.0.0.1:{port}/postgres"

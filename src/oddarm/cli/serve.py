@@ -22,6 +22,10 @@ def serve(
         Path | None,
         typer.Option(help="A file with the token that callers must send (mode 600)."),
     ] = None,
+    study_memory: Annotated[
+        int,
+        typer.Option(min=1, help="Megabytes that open studies may hold; others are read anew."),
+    ] = 256,
     verbose: Annotated[bool, typer.Option(help="Log every request.")] = False,
 ) -> None:
     """Serve studies over HTTP until Ctrl-C or SIGTERM.
@@ -37,5 +41,6 @@ def serve(
         host=host,
         port=port,
         token=None if token_file is None else read_token(token_file),
+        study_memory=study_memory * 1_000_000,
         log_level=logging.DEBUG if verbose else logging.INFO,
     )

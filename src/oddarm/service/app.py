@@ -25,9 +25,11 @@ from oddarm._version import __version__
 from oddarm.service import models
 from oddarm.service.batching import StudyPool
 from oddarm.service.guard import ERROR, Guard
+from oddarm.service.long_polling import LongPolling
 from oddarm.service.models import StudyName
 from oddarm.service.page import Page
-from oddarm.store import Study, StudyInfo, StudyTransaction
+from oddarm.service.server import STUDY_MEMORY
+from oddarm.store import Study, StudyInfo
 from oddarm.store.database.base import open_database
 
 __all__ = ["create_app"]
@@ -118,14 +120,23 @@ def _streamed(description: str, examples: dict[str, str]) -> dict[int | str, dic
 router = APIRouter()
 
 
-def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
+def create_app(
+    storage: str | Path,
+    *,
+    token: str | None = None,
+    study_memory: int = STUDY_MEMORY,
+    most_waiting: int = 1000,
+) -> FastAPI:
     """Return the application that serves the studies of a database.
 
     Args:
         storage: `sqlite:///path`, a bare path (created if it does not exist), or `postgresql://…`.
         token: The token that callers must send; None to serve only this machine, without a token.
+        study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
+            were not used for the longest time are closed.
+        most_waiting: How many asks may wait for pulls at a time.
     """
-    studies = StudyPool(open_database(storage, create=True))
+    studies = StudyPool(open_database(storage, create=True), study_memory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -146,6 +157,7 @@ def create_app(storage: str | Path, *, token: str | None = None) -> FastAPI:
     app.openapi = partial(_openapi, app, token is not None)  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
+    app.state.polling = LongPolling(studies, most_waiting, lambda: app.state.stopping)
     app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
     app.add_middleware(Guard, token=token)
@@ -171,6 +183,11 @@ def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
 def _studies(request: Request) -> StudyPool:
     studies: StudyPool = request.app.state.studies
     return studies
+
+
+def _polling(request: Request) -> LongPolling:
+    polling: LongPolling = request.app.state.polling
+    return polling
 
 
 def _written(answer: BaseModel) -> Response:
@@ -199,14 +216,10 @@ async def ask(request: Request, name: StudyName, body: models.AskBody) -> models
     """Lease pulls to be made. Pulls whose lease has expired are handed out first.
 
     No pulls and the status "running" mean that all wanted pulls are in flight: ask again later.
+    With `wait_seconds` the answer comes as soon as there are pulls, or the study is done or paused,
+    and at the latest after that time.
     """
-
-    def action(batch: StudyTransaction) -> models.Asked:
-        pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
-        rows = [models.PullRow(**vars(pull)) for pull in pulls]
-        return models.Asked(pulls=rows, status=batch.status)
-
-    asked: models.Asked = await _studies(request).write(name, action, asks=True)
+    asked = await _polling(request).ask(name, body, request.receive)
     return _written(asked)  # type: ignore[return-value]
 
 
@@ -241,7 +254,7 @@ async def set_aside(request: Request, name: StudyName, body: models.AsideBody) -
 @router.get("/health", responses=_errors())
 async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
-    await _studies(request).infos()
+    await _studies(request).health()
     return models.Health(oddarm=__version__)
 
 
@@ -292,7 +305,7 @@ async def result(request: Request, name: StudyName) -> dict[str, Any]:
     `evidence` has the odds for the answer or the guess, `forecast` how many further pulls would
     likely decide.
     """
-    text = await _studies(request).read(name, lambda study: study.result().to_json())
+    text = await _studies(request).read_search(name, lambda study: study.result().to_json())
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 

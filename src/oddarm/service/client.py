@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, Literal, TypeVar, Unpack, cast
 
@@ -19,6 +23,17 @@ __all__ = ["Client"]
 
 CHUNK_BYTES = 65536
 """Bytes of an answer to read at a time."""
+POLL_SECONDS = 20.0
+"""How long the asks of `Client.work` wait for pulls."""
+LONGEST_PAUSE = 30.0
+"""How long the pauses between two tries grow."""
+PASSING = frozenset((None, 408, 429, *range(502, 505), 507))
+"""The statuses of what may pass by itself; None if there was no answer.
+
+A 500 is a fault of the service or a damaged database, which stays until somebody repairs it.
+"""
+CHANCE = random.SystemRandom()
+"""Not the generator of the user: workers that seed it alike would come back at one moment."""
 
 T = TypeVar("T")
 
@@ -72,11 +87,26 @@ class Client:
         return dict(self._json("GET", f"/studies/{name}"))
 
     def ask(
-        self, name: str, limit: int = 1, *, lease_seconds: float = LEASE_SECONDS
+        self,
+        name: str,
+        limit: int = 1,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = 0.0,
     ) -> tuple[list[Pull], str]:
-        """Return pulls to be made, and the status of the study."""
+        """Return pulls to be made, and the status of the study.
+
+        Args:
+            name: The study.
+            limit: The most pulls to return.
+            lease_seconds: How long the pulls belong to the caller.
+            wait_seconds: How long the service may wait with its answer, up to 60 s, while all pulls
+                that the study wants are in flight.
+        """
         body = {"limit": limit, "lease_seconds": lease_seconds}
-        answer = self._json("POST", f"/studies/{name}/ask", body)
+        if wait_seconds:
+            body["wait_seconds"] = wait_seconds
+        answer = self._json("POST", f"/studies/{name}/ask", body, wait_seconds)
         return [Pull(**row) for row in answer["pulls"]], answer["status"]
 
     def tell(self, name: str, rewards: Mapping[str, float]) -> int:
@@ -135,6 +165,11 @@ class Client:
     ) -> None:
         """Ask, pull and tell until the study is done.
 
+        While all pulls that the study wants are in flight, the service waits with its answer. While
+        the service cannot be reached, is busy or about to stop, and while the study is paused, this
+        method tries again after random pauses that grow up to 30 s, and not before the service
+        says (Retry-After). So many workers that lost the service do not come back all at once.
+
         If `pull` raises an error, this method tells the rewards drawn before it and raises the
         error. The service hands out the other pulls again when their lease ends.
 
@@ -143,18 +178,21 @@ class Client:
             pull: Returns a reward of an arm.
             limit: Pulls to ask for at a time.
             lease_seconds: How long the pulls belong to this worker.
-            wait: Seconds between tries when there is nothing to do, or no answer.
+            wait: The most seconds of the first pause, when there is nothing to do, or no answer.
             patience: Seconds to go on trying while the service cannot be reached.
         """
+        ask = partial(self.ask, name, limit, lease_seconds=lease_seconds, wait_seconds=POLL_SECONDS)
+        pauses = growing_pauses(wait)
         while True:
-            pulls, status = self._patiently(
-                lambda: self.ask(name, limit, lease_seconds=lease_seconds), wait, patience
-            )
+            asked_at = time.monotonic()
+            pulls, status = self._patiently(ask, wait, patience)
             if status == "done":
                 return
             if not pulls:
-                time.sleep(wait)
+                if time.monotonic() - asked_at < POLL_SECONDS:  # the service did not wait
+                    time.sleep(next(pauses))
                 continue
+            pauses = growing_pauses(wait)
             rewards: dict[str, float] = {}
             try:
                 for leased in pulls:
@@ -166,29 +204,36 @@ class Client:
     def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
         """Call again while the service is away or busy; repeating an ask or a tell is safe."""
         end = time.monotonic() + patience
+        pauses = growing_pauses(wait)
         while True:
             try:
                 return call()
             except ServiceError as error:
-                if error.status not in (None, 503, 507) or time.monotonic() > end:
+                left = end - time.monotonic()
+                asked_for = error.retry_after or 0.0
+                if error.status not in PASSING or left <= 0 or left < asked_for:
                     raise
-            time.sleep(wait)
+            time.sleep(min(asked_for + next(pauses), left))
 
-    def _json(self, method: str, path: str, body: Any = None) -> Any:
-        with self._open(method, path, body) as answer:
+    def _json(self, method: str, path: str, body: Any = None, wait_seconds: float = 0.0) -> Any:
+        with self._open(method, path, body, wait_seconds) as answer:
             try:
                 return json.loads(answer.read())
             except (OSError, HTTPException, ValueError) as error:
                 raise self._lost(error) from error
 
-    def _open(self, method: str, path: str, body: Any = None) -> HTTPResponse:
+    def _open(
+        self, method: str, path: str, body: Any = None, wait_seconds: float = 0.0
+    ) -> HTTPResponse:
         headers, content = dict(self._headers), None
         if body is not None:
             content = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.url + path, content, headers, method=method)
         try:
-            answer: HTTPResponse = urllib.request.urlopen(request, timeout=self._timeout)
+            answer: HTTPResponse = urllib.request.urlopen(
+                request, timeout=self._timeout + wait_seconds
+            )
             _check_header(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -197,13 +242,38 @@ class Client:
                     words = error.read()
                 except (OSError, HTTPException) as cut:
                     raise self._lost(cut) from cut
-            raise ServiceError(_sentence(error, words), error.code) from None
+            retry_after = _seconds(error.headers.get("Retry-After", ""))
+            raise ServiceError(_sentence(error, words), error.code, retry_after) from None
         except (OSError, HTTPException) as error:
             raise self._lost(error) from error
         return answer
 
     def _lost(self, error: Exception) -> ServiceError:
         return ServiceError(f"{self.url} does not answer ({error}): is the service running?")
+
+
+def growing_pauses(first: float) -> Iterator[float]:
+    """Yield random pauses for ever: the first up to `first` seconds, the others growing to 30 s.
+
+    A pause may be short, too: workers that were cut off together come back spread over the time.
+    """
+    most = first
+    while True:
+        yield CHANCE.uniform(0, most)
+        most = min(2 * most, max(first, LONGEST_PAUSE))
+
+
+def _seconds(retry_after: str) -> float | None:
+    """Return the seconds of a header Retry-After, which has a number or a date; None without."""
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        date = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    if date.tzinfo is None:  # "-0000", which is UTC of an unknown place
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())
 
 
 def _check_header(answer: HTTPResponse) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from h11 import DONE, IDLE, MUST_CLOSE
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["Crowd", "TimedConnection", "most_connections"]
+__all__ = ["Crowd", "TimedConnection", "most_connections", "raise_file_limit"]
 
 LOG = logging.getLogger("oddarm.service")
 
@@ -29,7 +29,10 @@ READER_SECONDS = 60.0
 QUIET_SECONDS = 5.0
 """A problem is over if it has not come up for this long."""
 
-MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS = 4000
+"""Enough for a few thousand workers; each connection takes some 30 kB of memory."""
+OTHER_FILES = 256
+"""Descriptors for files, the database and what else is open."""
 EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 FULL = b'{"error":"the service has as many connections as it can take: try again."}'
@@ -37,6 +40,23 @@ REFUSED = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
     b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL)
 )
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as its connections need, as far as the system allows.
+
+    Many systems begin with 1,024 for programs that do not know better, and allow far more.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + OTHER_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def most_connections() -> int:
@@ -48,7 +68,7 @@ def most_connections() -> int:
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    return min(MOST_CONNECTIONS, max(descriptors // 2, descriptors - 256))
+    return min(MOST_CONNECTIONS, max(descriptors // 2, descriptors - OTHER_FILES))
 
 
 class Trouble:

@@ -19,6 +19,7 @@ __all__ = [
     "MAX_ARMS",
     "MAX_BATCH",
     "MAX_BODY",
+    "MAX_WAIT",
     "Aside",
     "AsideBody",
     "AskBody",
@@ -42,6 +43,8 @@ MAX_ARMS = 5_000
 """The most arms of a study made over HTTP; GOLD keeps a byte for each pair of arms."""
 MAX_BATCH = 10_000
 """The most pulls asked for, or rewards told, in one request."""
+MAX_WAIT = 60.0
+"""The most seconds that an ask may wait: proxies give up an answer that takes longer."""
 MONTH = 31 * 24 * 3600.0
 
 StudyName = Annotated[str, Field(pattern=f"^{NAME}$", examples=["latency"])]
@@ -127,12 +130,17 @@ class CreateBody(_Body):
 
 
 class AskBody(_Body):
-    """How many pulls to lease, and for how long."""
+    """How many pulls to lease, for how long, and how long to wait for them."""
 
-    model_config = _examples({"limit": 2, "lease_seconds": 60})
+    model_config = _examples({"limit": 2, "lease_seconds": 60, "wait_seconds": 20})
 
     limit: Annotated[StrictInt, Field(ge=1, le=MAX_BATCH)] = 1
     lease_seconds: Annotated[Number, Field(gt=0, le=MONTH)] = 60.0
+    wait_seconds: Annotated[Number, Field(ge=0, le=MAX_WAIT)] = Field(
+        0.0,
+        description="How long the answer may wait until there are pulls, "
+        "or the study is done or paused.",
+    )
 
 
 class PullRow(BaseModel):

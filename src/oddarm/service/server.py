@@ -18,12 +18,14 @@ from types import FrameType
 
 from oddarm.errors import MissingExtraError, ParameterError
 
-__all__ = ["bind", "is_loopback", "read_token", "serve"]
+__all__ = ["STUDY_MEMORY", "bind", "is_loopback", "read_token", "serve"]
 
+STUDY_MEMORY = 256_000_000
+"""Bytes that the studies in memory may hold, unless the caller says otherwise."""
 SHORTEST_TOKEN = 16
 STOP_SECONDS = 10
 """How long requests may take to finish when the service is asked to stop."""
-BACKLOG = 1024
+BACKLOG = 4096
 """Connections that the system keeps until the service accepts them."""
 
 
@@ -33,6 +35,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8321,
     token: str | None = None,
+    study_memory: int = STUDY_MEMORY,
     log_level: int = logging.INFO,
 ) -> None:
     """Serve the studies of a database until SIGTERM or Ctrl-C.
@@ -42,6 +45,8 @@ def serve(
         host: The address to listen on; any but a loopback one needs a token.
         port: The port; 0 for a free one.
         token: The token that callers must send.
+        study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
+            were not used for the longest time are closed.
         log_level: The lowest level that is logged.
     """
     if token is None and not is_loopback(host):
@@ -53,16 +58,24 @@ def serve(
         import uvicorn
 
         from oddarm.service.app import create_app
-        from oddarm.service.connections import Crowd, TimedConnection, most_connections
+        from oddarm.service.connections import (
+            Crowd,
+            TimedConnection,
+            most_connections,
+            raise_file_limit,
+        )
     except ImportError:
         raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
     from oddarm.service.logs import log_to_stderr
 
     with bind(host, port) as listening:
-        app = create_app(storage, token=token)
-        log_to_stderr(log_level)
-
+        raise_file_limit()
         crowd = Crowd(most_connections())
+        # Asks that wait leave the other half of the connections to tells.
+        app = create_app(
+            storage, token=token, study_memory=study_memory, most_waiting=crowd.most // 2
+        )
+        log_to_stderr(log_level)
 
         class Server(uvicorn.Server):
             """A server that ends streams of events when it is asked to stop."""

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Unpack
 
-from oddarm.errors import ParameterError, StateError, StudyExistsError
+from oddarm.errors import ParameterError, StateError, StudyExistsError, UnknownStudyError
 from oddarm.options import SearchOptions, check_names
 from oddarm.search import Search
 from oddarm.store.clock import Clock
@@ -20,7 +20,7 @@ from oddarm.store.log import dumps
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
 
-__all__ = ["NAME", "create_in", "create_study", "list_in", "list_studies", "open_study"]
+__all__ = ["NAME", "arms_in", "create_in", "create_study", "list_in", "list_studies", "open_study"]
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """What a study may be called."""
@@ -135,3 +135,14 @@ def list_in(database: Database) -> list[StudyInfo]:
     with database.transaction() as connection:
         rows = connection.execute(f"SELECT {SHOWN} FROM oddarm_studies ORDER BY name").fetchall()
     return [study_info(row) for row in rows]
+
+
+def arms_in(database: Database, name: str) -> int:
+    """Return how many arms a study in an open database has."""
+    with database.transaction() as connection:
+        row = connection.execute(
+            "SELECT arms FROM oddarm_studies WHERE name = ?", (name,)
+        ).fetchone()
+    if row is None:
+        raise UnknownStudyError(f"study {name!r} is not there: create it, or list what is there.")
+    return int(row[0])

@@ -35,6 +35,10 @@ __all__ = ["Draw", "Draws", "Lease", "Listed", "ids_of", "listed"]
 PULL_ID = re.compile(r"([0-9a-f]{6})\.([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,8})")
 """The study's tag, the number of the ask in its log, and the position of the pull in the ask."""
 
+DRAW_BYTES = 230
+LINE_BYTES = 760
+"""About how much memory a draw takes, and the line of an arm beside its draws."""
+
 Listed: TypeAlias = list[str | tuple[int, int, int] | tuple[int, list[int]]]
 """Pulls in the log: the number of their ask, and the position of the first and how many they are in
 a row, or all their positions. Logs written before version 3 of the tables have their ids."""
@@ -104,6 +108,11 @@ class Draws:
         self._leases: list[tuple[float, int, list[Draw]]] = []  # a heap, by the end of the lease
         self._numbers = itertools.count()
         self._overdue: list[Draw] = []  # a heap, the oldest first
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the draws hold."""
+        return DRAW_BYTES * (len(self._out) + self.waiting) + LINE_BYTES * len(self._lines)
 
     def grant(self, ask: int, arms: Sequence[int], lease: Lease) -> list[Draw]:
         """Add the draws of an ask to the ends of their lines."""

@@ -6,29 +6,35 @@ that were out stood in a table of leases.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from oddarm.search_core import SearchCore
 from oddarm.store.database.base import Connection
 from oddarm.store.log import arms_of, loads, tell_all
 
-__all__ = ["read_legacy"]
+__all__ = ["follow_legacy", "read_leases"]
 
 
-def read_legacy(
-    connection: Connection, study: int, core: SearchCore, at: int, revision: int
+def read_leases(connection: Connection, study: int) -> list[Any]:
+    """Return the leases of a study, for `follow_legacy`; none if it began with version 4."""
+    return connection.execute(
+        "SELECT l.seq, l.expires, l.waiting, l.lost, e.at FROM oddarm_leases l "
+        "JOIN oddarm_events e ON e.study = l.study AND e.seq = l.seq "
+        "WHERE l.study = ? ORDER BY l.seq, l.part",
+        (study,),
+    ).fetchall()
+
+
+def follow_legacy(
+    core: SearchCore, events: Sequence[tuple[int, str, str]], leases: Sequence[Any]
 ) -> tuple[list[list[Any]], int]:
-    """Bring a search from a snapshot at event `at` to event `revision`.
+    """Bring a search from a snapshot to the end of the events after it.
 
     Returns:
         The pulls that are out, as rows of `Draws`, and how many were handed out anew.
     """
-    events = connection.execute(
-        "SELECT kind, body FROM oddarm_events "
-        "WHERE study = ? AND seq > ? AND seq <= ? ORDER BY seq",
-        (study, at, revision),
-    )
-    for kind, text in events.fetchall():
+    for _, kind, text in events:
         body = loads(text)
         if kind == "ask" and body["limit"] != 0:
             core.ask(body["limit"])
@@ -37,12 +43,6 @@ def read_legacy(
         elif kind == "tell":
             arms = [arm for tell in body for arm in arms_of(tell)]
             tell_all(core, arms, [reward for _, rewards, _ in body for reward in rewards])
-    leases = connection.execute(
-        "SELECT l.seq, l.expires, l.waiting, l.lost, e.at FROM oddarm_leases l "
-        "JOIN oddarm_events e ON e.study = l.study AND e.seq = l.seq "
-        "WHERE l.study = ? ORDER BY l.seq, l.part",
-        (study,),
-    ).fetchall()
     rows: list[list[Any]] = []
     lost = 0
     for seq, expires, waiting, handed_out_anew, asked in leases:

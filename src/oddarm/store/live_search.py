@@ -11,7 +11,8 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from oddarm._version import __version__
 from oddarm.errors import StateError, UnknownStudyError
@@ -21,11 +22,12 @@ from oddarm.state import OrNone, Real, Whole, mapping, parse
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, reading
 from oddarm.store.draws import Draw, Draws, Lease
-from oddarm.store.legacy import read_legacy
+from oddarm.store.footprint import held_bytes
+from oddarm.store.legacy import follow_legacy, read_leases
 from oddarm.store.log import dumps, loads, tell_all
 from oddarm.strategies import Strategy
 
-__all__ = ["LiveSearch"]
+__all__ = ["LiveSearch", "Statement"]
 
 LOG = logging.getLogger("oddarm.store")
 
@@ -36,6 +38,29 @@ SNAPSHOT_AFTER = 1000
 """Events between two snapshots, if they are quick to replay."""
 SNAPSHOT_SECONDS = 0.5
 """Seconds of work between two snapshots: a plan for thousands of arms takes a while."""
+
+Statement: TypeAlias = tuple[str, list[tuple[Any, ...]]]
+"""SQL, and the parameters of each time that it runs."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What the database has of a study beyond what is in memory.
+
+    Attributes:
+        revision, paused, pulls, verdict: What the study says of itself.
+        snapshot: Its revision and state, if memory has to begin with it.
+        events: The events after the snapshot, or after what is in memory.
+        leases: The pulls that were out, if the snapshot was written before version 4 of the tables.
+    """
+
+    revision: int
+    paused: bool
+    pulls: int
+    verdict: str
+    snapshot: tuple[int, str] | None = None
+    events: Sequence[tuple[int, str, str]] = ()
+    leases: Sequence[Any] = ()
 
 
 class LiveSearch:
@@ -50,6 +75,8 @@ class LiveSearch:
     Attributes:
         tag: What the ids of the study's pulls begin with.
         revision: How many events it has seen.
+        paused: Whether the study was paused when it was last read.
+        shared: Whether others were seen to write to the study, too.
         expired_reward: What a pull counts as when its lease ends; None if it is handed out again.
         again: How many pulls were handed out again.
         given_up: How many pulls were given up.
@@ -61,6 +88,8 @@ class LiveSearch:
         self.name = name
         self.clock = clock
         self.revision = 0
+        self.paused = False
+        self.shared = False
         self.tag = f"{study & 0xFFFFFF:06x}"
         self._strategy = strategy
         self._search: Search | None = None
@@ -72,6 +101,7 @@ class LiveSearch:
     def begin(self, search: Search, expired_reward: float | None) -> None:
         """Take over a search, without draws."""
         self._search = search
+        self._search_bytes: int | None = None  # until somebody wants to know
         self.draws = Draws(self.tag, search.core)
         self.expired_reward = expired_reward
         self.again = 0
@@ -109,6 +139,15 @@ class LiveSearch:
             )
         return found
 
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the search and its draws hold."""
+        if self._search is None:
+            return 0
+        if self._search_bytes is None:
+            self._search_bytes = held_bytes(self._search)
+        return self._search_bytes + self.draws.held_bytes
+
     def undo(self) -> None:
         """Forget the search after a transaction was rolled back: it is read anew."""
         self._search = None
@@ -125,38 +164,78 @@ class LiveSearch:
         """Return the error that says that the study was deleted."""
         return UnknownStudyError(f"study {self.name!r} was deleted: create it anew.")
 
-    def catch_up(self, connection: Connection, lock: str = "") -> bool:
-        """Bring the search to the end of the log; return whether the study is paused.
+    @property
+    def is_read(self) -> bool:
+        """Whether the search is in memory."""
+        return self._search is not None
+
+    def is_current(self, connection: Connection, revision: int, lock: str = "") -> bool:
+        """Return whether the study is where it was at `revision`, neither paused nor resumed."""
+        return self._row(connection, lock)[:2] == (revision, self.paused)
+
+    def catch_up(self, connection: Connection, lock: str = "") -> None:
+        """Bring the search to the end of the log, within a transaction."""
+        self.apply(self.read(connection, lock))
+
+    def read(self, connection: Connection, lock: str = "") -> Unread:
+        """Read what is not in memory yet, for `apply`.
 
         Args:
             connection: A connection in a transaction.
             lock: What a SELECT ends with that holds the study until the transaction ends.
         """
+        revision, paused, pulls, verdict = self._row(connection, lock)
+        if self._search is not None and revision == self.revision:
+            return Unread(revision, paused, pulls, verdict)
+        with reading(f"study {self.name!r}"):
+            snapshot, leases, after = None, [], self.revision
+            (at,) = connection.execute(
+                "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self.study,)
+            ).fetchone()
+            if self._search is None or not at <= after <= revision:
+                at, text = connection.execute(
+                    "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
+                ).fetchone()
+                snapshot, leases, after = (int(at), text), read_leases(connection, self.study), at
+            events = connection.execute(
+                "SELECT seq, kind, body FROM oddarm_events "
+                "WHERE study = ? AND seq > ? AND seq <= ? ORDER BY seq",
+                (self.study, after, revision),
+            ).fetchall()
+        return Unread(revision, paused, pulls, verdict, snapshot, events, leases)
+
+    def apply(self, unread: Unread) -> None:
+        """Bring the search to where the study was when it was read."""
+        self.paused = unread.paused
+        if self._search is not None and unread.revision == self.revision:
+            return
+        self.shared = self.shared or self._search is not None
+        try:
+            with reading(f"study {self.name!r}"):
+                self._replay(unread)
+            self._check(unread.pulls, unread.verdict)
+        except BaseException:
+            self._search = None
+            raise
+
+    def _row(self, connection: Connection, lock: str) -> tuple[int, bool, int, str]:
+        """Return what the study says of itself: revision, paused, pulls and verdict."""
         row = connection.execute(
             "SELECT revision, paused, pulls, verdict FROM oddarm_studies WHERE id = ?" + lock,
             (self.study,),
         ).fetchone()
         if row is None:
             raise self.gone()
-        revision, paused, pulls, verdict = int(row[0]), bool(row[1]), int(row[2]), row[3]
-        if self._search is None or revision != self.revision:
-            try:
-                with reading(f"study {self.name!r}"):
-                    self._replay(connection, revision)
-                self._check(pulls, verdict)
-            except BaseException:
-                self._search = None
-                raise
-        return paused
+        return int(row[0]), bool(row[1]), int(row[2]), row[3]
 
-    def append(self, connection: Connection, kind: str, body: Any, now: float) -> int:
-        """Write an event to the log, which the caller then carries out; return its number."""
+    def append(self, kind: str, body: Any, now: float) -> Statement:
+        """Give an event the next number, `revision`, and return what writes it to the log.
+
+        The caller carries it out.
+        """
         self.revision += 1
-        connection.execute(
-            "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)",
-            (self.study, self.revision, now, kind, dumps(body)),
-        )
-        return self.revision
+        sql = "INSERT INTO oddarm_events (study, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)"
+        return sql, [(self.study, self.revision, now, kind, dumps(body))]
 
     def may_ask(self, limit: int | None) -> bool:
         """Return whether the search may have more to ask for than when it was last asked.
@@ -259,23 +338,31 @@ class LiveSearch:
             self.tell(draws, rewards, data)
         return True
 
-    def save(self, connection: Connection) -> None:
-        """Write how far the study is, with a snapshot if the last one is long ago."""
+    def save(self) -> list[Statement]:
+        """Return what writes how far the study is, and a snapshot if the last one is long ago."""
         search = self.search
-        connection.execute(
-            "UPDATE oddarm_studies SET revision = ?, pulls = ?, waiting = ?, verdict = ? "
-            "WHERE id = ?",
-            (self.revision, search.pulls, self.draws.waiting, search.verdict, self.study),
-        )
+        row = (self.revision, search.pulls, self.draws.waiting, search.verdict, self.study)
+        columns = "revision = ?, pulls = ?, waiting = ?, verdict = ?"
+        statements = [(f"UPDATE oddarm_studies SET {columns} WHERE id = ?", [row])]
         if search.done and not self._snapshot_done:  # others must come to the same verdict
             self._snapshot_done = self._snapshot_due = True
         long_ago = self._events >= SNAPSHOT_AFTER or self._seconds >= SNAPSHOT_SECONDS
         if self._snapshot_due or long_ago:
-            connection.execute(
-                "UPDATE oddarm_snapshots SET revision = ?, state = ? WHERE study = ?",
-                (self.revision, dumps(self.to_dict()), self.study),
-            )
-            self._events, self._seconds, self._snapshot_due = 0, 0.0, False
+            statements += self.snapshot()
+        return statements
+
+    def snapshot(self) -> list[Statement]:
+        """Return what writes the state; nothing if no event came after the last snapshot.
+
+        A newer snapshot, which another process may have written, stays.
+        """
+        if self._search is None or not (self._events or self._snapshot_due):
+            return []
+        self._events, self._seconds, self._snapshot_due = 0, 0.0, False
+        self._search_bytes = None  # it may have grown
+        row = (self.revision, dumps(self.to_dict()), self.study, self.revision)
+        where = "WHERE study = ? AND revision <= ?"
+        return [(f"UPDATE oddarm_snapshots SET revision = ?, state = ? {where}", [row])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole state as JSON values."""
@@ -291,12 +378,11 @@ class LiveSearch:
             "expired": self.expired,
         }
 
-    def _restore(self, connection: Connection, revision: int) -> None:
-        """Read the snapshot."""
+    def _restore(self, unread: Unread) -> None:
+        """Begin with the snapshot."""
         rows: Any  # which `Draws.restore` checks
-        at, text = connection.execute(
-            "SELECT revision, state FROM oddarm_snapshots WHERE study = ?", (self.study,)
-        ).fetchone()
+        assert unread.snapshot is not None
+        at, text = unread.snapshot
         state = mapping(parse(text), "state")
         legacy = state.get("format") != FORMAT
         if not legacy:
@@ -305,8 +391,8 @@ class LiveSearch:
         search = Search.from_dict(saved, strategy=self._strategy)
         self.begin(search, None)
         if legacy:
-            rows, self.again = read_legacy(connection, self.study, self.core, int(at), revision)
-            at, state = revision, {}
+            rows, self.again = follow_legacy(self.core, unread.events, unread.leases)
+            at, state = unread.revision, {}
         else:
             rows = state.get("draws")
             self.again = Whole().decode(state.get("again"), "again")
@@ -318,26 +404,20 @@ class LiveSearch:
             )
             if self.expired_reward is not None:
                 search.rewards.check(self.expired_reward)
-        self.revision, self._events, self._seconds = int(at), 0, 0.0
+        self.revision, self._events, self._seconds = at, 0, 0.0
         self._snapshot_due = state.get("oddarm") != __version__
         self._snapshot_done = search.done
         self.draws.restore(rows, self.clock.wall(), self.clock.steady())
         search.rewards.check([row[5] for row in rows if row[5] is not None])
 
-    def _replay(self, connection: Connection, revision: int) -> None:
-        """Apply the events up to `revision`, from where we are or from the snapshot."""
-        saved = connection.execute(
-            "SELECT revision FROM oddarm_snapshots WHERE study = ?", (self.study,)
-        ).fetchone()
-        if self._search is None or not int(saved[0]) <= self.revision <= revision:
-            self._restore(connection, revision)
-        events = connection.execute(
-            "SELECT seq, kind, body FROM oddarm_events WHERE study = ? AND seq > ? AND seq <= ? "
-            "ORDER BY seq",
-            (self.study, self.revision, revision),
-        )
+    def _replay(self, unread: Unread) -> None:
+        """Apply the events that were read, from where we are or from the snapshot."""
+        if unread.snapshot is not None:
+            self._restore(unread)
         differs = None
-        for seq, kind, text in events.fetchall():
+        for seq, kind, text in unread.events:
+            if seq <= self.revision:  # of a legacy study, which was followed to its end
+                continue
             if seq != self.revision + 1:
                 raise StateError(
                     f"study {self.name!r} has no event {self.revision + 1} in its log: "

@@ -8,26 +8,35 @@ import io
 import itertools
 import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal, Self
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
 
 from oddarm._text import csv_cell
-from oddarm.errors import ParameterError, UnknownStudyError
+from oddarm.errors import OddarmError, ParameterError, StoreError, UnknownStudyError
 from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
 from oddarm.store.draws import ids_of
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.live_search import LiveSearch
+from oddarm.store.live_search import LiveSearch, Statement
 from oddarm.store.log import arms_of, loads
 from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
 from oddarm.strategies import Strategy
 
-__all__ = ["Study", "study_result"]
+__all__ = ["Action", "Study", "study_result"]
+
+T = TypeVar("T")
+Action: TypeAlias = Callable[[StudyTransaction], Any]
+"""What somebody wants of a transaction. It may be run again, if others wrote meanwhile."""
+
+TRIES = 3
+"""How often to plan outside the database's lock before it is done within."""
+MANY_ARMS = 500
+"""From how many arms on a plan takes so long that it is tried again outside the lock."""
 
 COLUMNS = ("seq", "at", "pull", "arm", "reward")
 """What an export says of each reward."""
@@ -36,8 +45,13 @@ COLUMNS = ("seq", "at", "pull", "arm", "reward")
 class Study:
     """A named search in a database. Make one with `create_study` or `open_study`.
 
-    A study may be open in many threads and processes: each write takes its turn, and first catches
-    up with what the others wrote. When a write returns, it is on disk.
+    A study may be open in many threads and processes: each write takes its turn, and counts only if
+    the search in memory has all that the others wrote. When a write returns, it is on disk.
+
+    The search plans before the write takes its turn, so a plan that takes long keeps nobody from
+    the database. If others wrote to the study meanwhile, the search catches up and plans again; at
+    the last try it plans while the others wait, so that it comes to an end. Plans for few arms are
+    quick: if others write to such a study, too, it plans at once while they wait.
 
     Args:
         database: Where the study lives.
@@ -82,8 +96,19 @@ class Study:
                 )
             self._id = int(row[0])
             self._live = LiveSearch(self._id, name, strategy, clock or Clock())
-            self._live.catch_up(connection)
+            unread = self._live.read(connection)
+        self._live.apply(unread)
         self._names = self._live.search.names  # which never change
+
+    @property
+    def arms(self) -> int:
+        """How many arms the study has."""
+        return len(self._names)
+
+    @property
+    def held_bytes(self) -> int:
+        """About how much memory the search holds while the study is open."""
+        return self._live.held_bytes
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls for the caller to make; until they expire, no other worker gets them.
@@ -99,8 +124,7 @@ class Study:
             Pulls; empty when the study is done or paused, or when its budget or its finite pools
             allow no more beside those in flight.
         """
-        with self.batch() as batch:
-            return batch.ask(limit, lease_seconds=lease_seconds)
+        return self._do(lambda batch: batch.ask(limit, lease_seconds=lease_seconds))
 
     def tell(self, pull: str, reward: float) -> bool:
         """Report the reward of a pull; return False, and change nothing, if it was told before.
@@ -120,8 +144,7 @@ class Study:
 
         All are taken or, if one is refused, none.
         """
-        with self.batch() as batch:
-            return batch.tell_many(rewards)
+        return self._do(lambda batch: batch.tell_many(rewards))
 
     def tell_arm(self, arm: Hashable, rewards: ArrayLike, *, key: str) -> bool:
         """Report rewards of an arm that nobody asked for, such as ones measured before.
@@ -137,8 +160,7 @@ class Study:
         Returns:
             Whether they were new.
         """
-        with self.batch() as batch:
-            return batch.tell_arm(arm, rewards, key=key)
+        return self._do(lambda batch: batch.tell_arm(arm, rewards, key=key))
 
     def give_up(self, pulls: Iterable[str]) -> int:
         """Say that pulls will never be told; return how many were still out.
@@ -153,8 +175,8 @@ class Study:
         Raises:
             UnknownPullError: The study never handed out one of them.
         """
-        with self.batch() as batch:
-            return batch.give_up(pulls)
+        ids = pulls if isinstance(pulls, str) else list(pulls)  # which may be read twice
+        return self._do(lambda batch: batch.give_up(ids))
 
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
@@ -171,26 +193,112 @@ class Study:
         Raises:
             ParameterError: Too few arms would be left.
         """
-        with self.batch() as batch:
-            return batch.set_aside(arm, reason)
+        return self._do(lambda batch: batch.set_aside(arm, reason))
 
     @contextmanager
     def batch(self) -> Iterator[StudyTransaction]:
         """Give a `StudyTransaction`, with which many asks and tells are one transaction.
 
         What its methods refuse leaves no trace; any other error undoes the whole transaction.
+        Others who write wait until it ends.
+        """
+        with self._alone(), self._inside() as batch:
+            yield batch
+
+    def transact(self, actions: Sequence[Action], *, plan: bool = True) -> list[Any]:
+        """Carry out actions in one transaction, planned outside the database's lock.
+
+        Args:
+            actions: Each gets the transaction. If others write to the study meanwhile, all are
+                carried out again.
+            plan: Whether asks may plan. If not, they hand out no pulls but those that have expired.
+
+        Returns:
+            What each action returned, or the error by which it was refused. What is refused leaves
+            no trace; any other error undoes the whole transaction.
         """
         with self._alone():
-            batch = None
+            for _ in range(TRIES):
+                if self._live.shared and self.arms < MANY_ARMS:
+                    break
+                outcomes = self._try_outside(actions, plan)
+                if outcomes is not None:
+                    return outcomes
+            with self._inside(plan) as batch:
+                return _outcomes(batch, actions)
+
+    def _do(self, action: Callable[[StudyTransaction], T]) -> T:
+        """Return what one action returns for a transaction; raise what it was refused by."""
+        outcome: Any = self.transact([action])[0]
+        if isinstance(outcome, OddarmError):
+            raise outcome
+        result: T = outcome
+        return result
+
+    @contextmanager
+    def _inside(self, plan: bool = True) -> Iterator[StudyTransaction]:
+        """Give a transaction of the database's own: nobody else writes until it ends."""
+        batch = None
+        try:
+            with self._database.transaction(write=True) as connection:
+                self._live.catch_up(connection, self._database.row_lock)
+                batch = StudyTransaction(self._live, lambda: nullcontext(connection), plan)
+                yield batch
+                _write(connection, batch.finish())
+        except BaseException:
+            if batch is None or batch.advanced:
+                self._live.undo()
+            raise
+
+    def _try_outside(self, actions: Sequence[Action], plan: bool) -> list[Any] | None:
+        """Return the outcomes of actions; None, with nothing written, if others wrote meanwhile.
+
+        What others wrote may change any answer, also a refusal. So nothing is answered unless the
+        study is still where it was when the actions began.
+        """
+        live = self._live
+        batch = None
+        try:
+            if live.shared or not live.is_read:
+                self._catch_up()
+            batch = StudyTransaction(live, self._database.transaction, plan)
+            outcomes = _outcomes(batch, actions)
+            statements = batch.finish()
+            with self._database.transaction(write=bool(statements)) as connection:
+                lock = self._database.row_lock if statements else ""
+                alone = live.is_current(connection, batch.began, lock)
+                if alone:
+                    _write(connection, statements)
+        except BaseException:
+            if batch is not None and batch.advanced:
+                live.undo()
+            raise
+        if alone:
+            return outcomes
+        live.shared = True
+        if batch.advanced:
+            live.undo()
+        return None
+
+    def _catch_up(self) -> None:
+        """Bring the search to the end of the log, without a transaction while it plans."""
+        with self._database.transaction() as connection:
+            unread = self._live.read(connection)
+        self._live.apply(unread)
+
+    def save_snapshot(self) -> None:
+        """Write the state in memory to the database: whoever opens the study next replays nothing.
+
+        Studies write a snapshot now and then. This is for one that will not be used for a while.
+        """
+        with self._alone():
             try:
-                with self._database.transaction(write=True) as connection:
-                    paused = self._live.catch_up(connection, self._database.row_lock)
-                    batch = StudyTransaction(self._live, connection, paused)
-                    yield batch
-                    batch.finish()
+                statements = self._live.snapshot()
+                if statements:
+                    with self._database.transaction(write=True) as connection:
+                        _write(connection, statements)
             except BaseException:
-                if batch is None or batch.advanced:
-                    self._live.undo()
+                self._live.undo()
                 raise
 
     @contextmanager
@@ -211,8 +319,7 @@ class Study:
     def search(self) -> Search:
         """Return a copy of the search as it is now, which the caller may change."""
         with self._alone():
-            with self._database.transaction() as connection:
-                self._live.catch_up(connection)
+            self._catch_up()
             search = copy.deepcopy(self._live.search)
             search.supposes += self._live.supposes
             return search
@@ -325,6 +432,27 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._database.url}>"
+
+
+def _outcomes(batch: StudyTransaction, actions: Sequence[Action]) -> list[Any]:
+    """Return what each action returned, or the error by which it was refused."""
+    outcomes: list[Any] = []
+    for action in actions:
+        try:
+            outcomes.append(action(batch))
+        except StoreError:  # of the database, which ends the transaction
+            raise
+        except OddarmError as refused:
+            outcomes.append(refused)
+    return outcomes
+
+
+def _write(connection: Connection, statements: Sequence[Statement]) -> None:
+    for sql, rows in statements:
+        if len(rows) == 1:
+            connection.execute(sql, rows[0])
+        elif rows:
+            connection.executemany(sql, rows)
 
 
 def study_result(search: Search) -> Result:

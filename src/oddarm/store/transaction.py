@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from oddarm.errors import ParameterError, RewardError, UnknownArmError, UnknownP
 from oddarm.store.database.base import Connection
 from oddarm.store.draws import Draw, listed
 from oddarm.store.info import Pull, Status, status_of
-from oddarm.store.live_search import LiveSearch
+from oddarm.store.live_search import LiveSearch, Statement
 from oddarm.store.log import LoggedTell
 
 __all__ = ["LEASE_SECONDS", "StudyTransaction"]
@@ -26,19 +27,39 @@ NUMBERS = frozenset((int, float))
 class StudyTransaction:
     """Asks and tells of one transaction. Tells are gathered, and told to the search together.
 
+    The search in memory takes them at once. What they write to the database is kept until
+    `finish`: so a plan that takes seconds keeps nobody from the database meanwhile.
+
+    Args:
+        live: The search.
+        read: Gives a connection to look things up with.
+        plan: Whether an ask may ask the search, which may have to plan. If not, it hands out no
+            pulls but those that have expired.
+
     Attributes:
+        began: The revision of the study at the beginning.
         advanced: Whether the search or the draws in memory may be ahead of the log.
     """
 
-    def __init__(self, live: LiveSearch, connection: Connection, paused: bool) -> None:
+    def __init__(
+        self,
+        live: LiveSearch,
+        read: Callable[[], AbstractContextManager[Connection]],
+        plan: bool = True,
+    ) -> None:
+        self.began = live.revision
         self.advanced = False
-        self._logged = False
         self._live = live
         self._core = live.core
-        self._connection = connection
-        self._paused = paused
+        self._read = read
+        self._plan = plan
+        self._paused = live.paused
         self._told: tuple[list[Draw], list[float]] = ([], [])
         self._data: list[tuple[int, list[float], str]] = []  # arm, rewards, key
+        self._keys: set[str] = set()
+        self._asks: dict[int, int] = {}  # how many new pulls each ask of this transaction gave
+        self._arms: set[int] = set()  # that have other sums now
+        self._statements: list[Statement] = []
 
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """As `Study.ask`."""
@@ -56,10 +77,10 @@ class StudyTransaction:
             again = live.draws.overdue(most, live.clock.steady())
         asked: int | None = None if limit is None else most - len(again)
         arms: list[int] = []
-        if asked == 0 or not live.may_ask(asked) or core.ledger.room == 0:
-            asked = 0
-        else:
+        if self._plan and asked != 0 and live.may_ask(asked) and core.ledger.room != 0:
             arms = live.ask(asked)
+        else:
+            asked = 0
         if asked == 0 and not again:
             return []
         expires = live.clock.wall() + lease_seconds
@@ -68,7 +89,9 @@ class StudyTransaction:
         if again:
             body["again"] = listed(again)
         names = live.search.names
-        draws = live.grant(self._log("ask", body), body, again)
+        ask = self._log("ask", body)
+        self._asks[ask] = len(arms)
+        draws = live.grant(ask, body, again)
         return [Pull(draw.id, names[draw.arm], expires) for draw in draws]
 
     @property
@@ -99,17 +122,13 @@ class StudyTransaction:
                 f"key == {key!r}, must be a text of 1 to 200 printable characters."
             )
         index = self._index_of(arm)
-        study = self._live.study
-        known = self._connection.execute(
-            "SELECT 1 FROM oddarm_keys WHERE study = ? AND key = ?", (study, key)
-        ).fetchone()
-        if known is not None:
+        if key in self._keys or self._is_known(key):
             return False
         values = self._numbers(rewards)
         if not values:
             return False
         self._check_limit(index, len(values))
-        self._connection.execute("INSERT INTO oddarm_keys (study, key) VALUES (?, ?)", (study, key))
+        self._keys.add(key)
         self._data.append((index, values, key))
         return True
 
@@ -123,7 +142,7 @@ class StudyTransaction:
         if out:
             self._log("give-up", {"pulls": listed(out)})
             self._live.give_up(out)
-            self._write_arms({draw.arm for draw in out})
+            self._arms.update(draw.arm for draw in out)
         return len(out)
 
     def set_aside(self, arm: Hashable, reason: str) -> bool:
@@ -139,11 +158,22 @@ class StudyTransaction:
         self._log("aside", {"arm": index, "reason": reason})
         return True
 
-    def finish(self) -> None:
-        """Write what is left to be written before the transaction is committed."""
+    def finish(self) -> list[Statement]:
+        """Return all that is to be written, if the study is still where the transaction began."""
         self._flush()
-        if self._logged:
-            self._live.save(self._connection)
+        if not self._statements:
+            return []
+        study, arms, tally = self._live.study, sorted(self._arms), self._core.tally
+        seen = zip(tally.counts[arms].tolist(), tally.totals[arms].tolist(), arms, strict=True)
+        sums: Statement = (  # for readers with SQL of their own
+            "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
+            [(count, total, study, arm) for count, total, arm in seen],
+        )
+        keys: Statement = (
+            "INSERT INTO oddarm_keys (study, key) VALUES (?, ?)",
+            [(study, key) for key in self._keys],
+        )
+        return [*self._statements, keys, sums, *self._live.save()]
 
     def _count_expired(self) -> None:
         """Count the pulls whose lease has ended as what the study says that they count as."""
@@ -165,13 +195,28 @@ class StudyTransaction:
         for pull in others:
             place = live.draws.place(pull)
             if place is not None and place[0] not in sizes:
-                sizes[place[0]] = live.pulls_of(self._connection, place[0])
+                sizes[place[0]] = self._pulls_of(place[0])
             if place is None or place[1] >= sizes[place[0]]:
                 raise UnknownPullError(
                     f"pull {pull!r} was never handed out by study {live.name!r}: "
                     "tell the id that ask returned."
                 )
         return out
+
+    def _pulls_of(self, ask: int) -> int:
+        """Return how many new pulls an ask handed out; 0 if there was no such ask."""
+        if ask in self._asks:
+            return self._asks[ask]
+        with self._read() as connection:
+            return self._live.pulls_of(connection, ask)
+
+    def _is_known(self, key: str) -> bool:
+        """Return whether rewards were told under a key before this transaction."""
+        with self._read() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM oddarm_keys WHERE study = ? AND key = ?", (self._live.study, key)
+            ).fetchone()
+        return row is not None
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
@@ -187,28 +232,21 @@ class StudyTransaction:
         rewards: list[float],
         data: list[tuple[int, list[float], str]],
     ) -> None:
-        """Write rewards to the log, tell them to the search, and write what the arms have now."""
+        """Write rewards to the log, and tell them to the search."""
         arms = [draw.arm for draw in draws]
         body: list[LoggedTell] = [*data]
         if draws:
             body.append((arms, rewards, listed(draws)))
         self._log(kind, body)
         self._live.tell(draws, rewards, [(arm, values) for arm, values, _ in data])
-        self._write_arms({*arms, *(arm for arm, _, _ in data)})
+        self._arms.update(arms, (arm for arm, _, _ in data))
 
     def _log(self, kind: str, body: Any) -> int:
-        self.advanced = self._logged = True
+        """Write an event to the log, which the caller carries out; return its number."""
+        self.advanced = True
         live = self._live
-        return live.append(self._connection, kind, body, live.clock.wall())
-
-    def _write_arms(self, arms: set[int]) -> None:
-        """Write what has been seen of the arms, for readers with SQL of their own."""
-        index, tally, study = list(arms), self._core.tally, self._live.study
-        seen = zip(tally.counts[index].tolist(), tally.totals[index].tolist(), index, strict=True)
-        self._connection.executemany(
-            "UPDATE oddarm_arms SET pulls = ?, total = ? WHERE study = ? AND arm = ?",
-            [(count, total, study, arm) for count, total, arm in seen],
-        )
+        self._statements.append(live.append(kind, body, live.clock.wall()))
+        return live.revision
 
     def _index_of(self, arm: Hashable) -> int:
         search = self._live.search

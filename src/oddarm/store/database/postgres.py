@@ -38,6 +38,11 @@ LOST: dict[str, Any] = {
     "tcp_user_timeout": 3 * WAIT_SECONDS * 1000,
 }
 """So that a server that went away without a word is noticed; a URL may say otherwise."""
+CUT_OFF = (
+    f"-c tcp_keepalives_idle={WAIT_SECONDS} -c tcp_keepalives_interval={WAIT_SECONDS} "
+    f"-c tcp_keepalives_count=2 -c tcp_user_timeout={3 * WAIT_SECONDS}s"
+)
+"""So that the server, too, notices a client that is gone, and frees the study it had locked."""
 
 SCHEMA_LOCK = 0x6F646461726D  # "oddarm"
 
@@ -94,7 +99,7 @@ class PostgresDatabase(Database):
 
         given = conninfo_to_dict(self._address.text)
         options = (
-            f"-c statement_timeout={STATEMENT_SECONDS}s "
+            f"{CUT_OFF} -c statement_timeout={STATEMENT_SECONDS}s "
             f"-c idle_in_transaction_session_timeout={IDLE_SECONDS}s {given.get('options', '')} "
             f"-c lock_timeout={WAIT_SECONDS}s -c synchronous_commit=on"
         )
