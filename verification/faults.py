@@ -5,9 +5,9 @@ it is acknowledged, and begin another study when one is done, so that the load n
 end every reward that was acknowledged must be there exactly once, and each study must have the
 answer of a search in memory that was asked and told the same.
 
-The same must hold for a study that several processes write to at the same time, without a server,
-and that are killed now and then: each plans outside the database's lock, where the others come in
-between, or within.
+The same must hold for a study that several processes write to without a server, of which one is
+killed now and then. They plan outside the database's lock, where the others come in between, or
+within.
 """
 
 from __future__ import annotations
@@ -130,23 +130,27 @@ def cut_off(url: str, cuts: int, strategy: str = "adaptive") -> tuple[list[str],
 
 def _several(storage: str, database: str, kills: int) -> Iterator[Check]:
     for where, many_arms in (("outside", 1), ("within", 10**9)):
-        problems, note = several(storage, f"adaptive-several-{where}", many_arms, kills)
+        study = f"adaptive-several-{where}"
+        problems, times, note = several(storage, study, many_arms, kills)
         name = f"{WRITERS} processes, planned {where} the lock, {database}"
-        yield Check(name, len(problems), kills, 0.0, note)
+        yield Check(name, len(problems), times, 0.0, note)
 
 
-def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[str], str]:
+def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[str], int, str]:
     """Let several processes write to one study, and kill one of them again and again.
 
     Args:
         storage: Where the study is to be.
         name: What it is to be called.
         many_arms: From how many arms on the processes plan outside the lock again and again.
-        kills: How often to kill a process, while the study goes on.
+        kills: How often to kill a process, if the study goes on for as long.
+
+    Returns:
+        What went wrong, how often a process was killed, and a note.
     """
     oddarm.create_study(storage, name, ARMS, "adaptive", **OPTIONS).close()
     rng = random.Random(0)
-    killed_at = []
+    times = 0
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         said = [
             stack.enter_context((Path(folder) / f"{k}.jsonl").open("ab+")) for k in range(WRITERS)
@@ -158,7 +162,7 @@ def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[s
 
         writers = [start(k) for k in range(WRITERS)]
         with oddarm.open_study(storage, name) as study:
-            while len(killed_at) < kills and not study.done:
+            while times < kills and not study.done:
                 began, enough = study.info().revision, rng.randint(1, 60)
                 while study.info().revision < began + enough and not study.done:
                     time.sleep(0.005)
@@ -167,7 +171,7 @@ def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[s
                 writers[victim].wait()
                 said[victim].write(b"\n")  # it may have been killed in the middle of a line
                 said[victim].flush()
-                killed_at.append(study.info().pulls)
+                times += 1
                 writers[victim] = start(victim)
         codes = [writer.wait() for writer in writers]
         told: dict[str, float] = {}
@@ -178,7 +182,7 @@ def several(storage: str, name: str, many_arms: int, kills: int) -> tuple[list[s
                     told.update(json.loads(line))
     problems = [f"a process ended with exit code {code}" for code in codes if code]
     problems += differences(storage, name, "adaptive", told)
-    return problems, f"{len(told):,} rewards acknowledged, {len(killed_at)} kills"
+    return problems, times, f"{len(told):,} rewards acknowledged"
 
 
 def torn(folder: Path, kills: int) -> tuple[list[str], str]:

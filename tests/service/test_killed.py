@@ -36,5 +36,5 @@ def test_cut_off(postgres_database):
 @pytest.mark.parametrize("many_arms", [1, 10**9])
 def test_several_processes(tmp_path, many_arms):
     """Processes that write to one study at the same time, some killed, lose and repeat nothing."""
-    problems, _ = faults.several(f"sqlite:///{tmp_path / 's.db'}", "adaptive", many_arms, 2)
+    problems, _, _ = faults.several(f"sqlite:///{tmp_path / 's.db'}", "adaptive", many_arms, 2)
     assert problems == []

@@ -132,15 +132,17 @@ def test_a_key_that_others_use_meanwhile(storage):
         assert one.result().pulls == 3
 
 
-def test_paused_meanwhile(storage):
+@pytest.mark.parametrize("by", [0, 1])
+def test_paused_meanwhile(storage, inside, by):
     """No pull is handed out after the study was paused, even if it was planned before."""
-    one, two = handles(storage)
+    one, two = both = handles(storage)
     with one, two:
-        action, ran = meanwhile(lambda batch: (batch.ask(3), batch.status), two.pause)
+        action, ran = meanwhile(lambda batch: (batch.ask(3), batch.status), both[by].pause)
         assert one.transact([action]) == [([], "paused")]
         assert (len(ran), one.info().revision) == (2, 0)
-        two.resume()
+        both[by].resume()
         assert len(one.ask(3)) == 3
+        assert inside == [], "a pause does not mean that others ask and tell"
 
 
 def test_deleted_meanwhile(storage):

@@ -169,9 +169,11 @@ class LiveSearch:
         """Whether the search is in memory."""
         return self._search is not None
 
-    def is_current(self, connection: Connection, revision: int, lock: str = "") -> bool:
-        """Return whether the study is where it was at `revision`, neither paused nor resumed."""
-        return self._row(connection, lock)[:2] == (revision, self.paused)
+    def is_current(self, connection: Connection, began: tuple[int, bool], lock: str = "") -> bool:
+        """Return whether the revision, and whether the study is paused, are what they were."""
+        revision, self.paused, *_ = self._row(connection, lock)
+        self.shared = self.shared or revision != began[0]
+        return (revision, self.paused) == began
 
     def catch_up(self, connection: Connection, lock: str = "") -> None:
         """Bring the search to the end of the log, within a transaction."""

@@ -275,7 +275,6 @@ class Study:
             raise
         if alone:
             return outcomes
-        live.shared = True
         if batch.advanced:
             live.undo()
         return None
@@ -358,6 +357,7 @@ class Study:
             )
             if changed.rowcount == 0:
                 raise self._live.gone()
+        self._live.paused = bool(paused)
 
     def delete(self) -> None:
         """Delete the study with all its rewards, for good."""

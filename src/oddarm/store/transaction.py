@@ -37,7 +37,7 @@ class StudyTransaction:
             pulls but those that have expired.
 
     Attributes:
-        began: The revision of the study at the beginning.
+        began: The revision of the study at the beginning, and whether it was paused.
         advanced: Whether the search or the draws in memory may be ahead of the log.
     """
 
@@ -47,13 +47,12 @@ class StudyTransaction:
         read: Callable[[], AbstractContextManager[Connection]],
         plan: bool = True,
     ) -> None:
-        self.began = live.revision
+        self.began = live.revision, live.paused
         self.advanced = False
         self._live = live
         self._core = live.core
         self._read = read
         self._plan = plan
-        self._paused = live.paused
         self._told: tuple[list[Draw], list[float]] = ([], [])
         self._data: list[tuple[int, list[float], str]] = []  # arm, rewards, key
         self._keys: set[str] = set()
@@ -93,6 +92,10 @@ class StudyTransaction:
         self._asks[ask] = len(arms)
         draws = live.grant(ask, body, again)
         return [Pull(draw.id, names[draw.arm], expires) for draw in draws]
+
+    @property
+    def _paused(self) -> bool:
+        return self.began[1]
 
     @property
     def status(self) -> Status:
