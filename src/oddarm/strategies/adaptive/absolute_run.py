@@ -40,6 +40,7 @@ class AbsoluteRun(AdaptiveRun):
     """A run by the absolute rule. Its answer is the one stage, once it is certain."""
 
     joint_shares: ClassVar[tuple[float, float]] = ABSOLUTE_SHARES
+    bounded_shares: ClassVar[tuple[float, float]] = ABSOLUTE_SHARES
 
     @property
     def _weighs_truths(self) -> bool:

@@ -29,6 +29,7 @@ from oddarm.strategies.adaptive.certify import (
 )
 from oddarm.strategies.adaptive.constants import (
     BOUNDED_MOST_ARMS,
+    BOUNDED_SHARES,
     CAUTION_STEP,
     FIRST_CAUTION,
     FIRST_PULLS,
@@ -92,6 +93,7 @@ class AdaptiveRun(Run):
 
     compiled: ClassVar[str | None] = "oddarm.strategies.adaptive.compiled"
     joint_shares: ClassVar[tuple[float, float]] = JOINT_SHARES
+    bounded_shares: ClassVar[tuple[float, float]] = BOUNDED_SHARES
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -153,16 +155,17 @@ class AdaptiveRun(Run):
 
     def begin_with(self, planner: int) -> None:
         """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
-        delta, n = self.context.problem.delta, self.context.n
+        delta, n, rewards = self.context.problem.delta, self.context.n, self.context.rewards
         self.planner = planner
         self.jointly = planner != OLD_PLANNER and self._paired and self._weighs_truths
-        joint_share, pair_share = self.joint_shares if self.jointly else (0.0, PAIR_SHARE)
+        zero_one = isinstance(rewards, Bernoulli)
+        shares = self.joint_shares if zero_one else self.bounded_shares
+        joint_share, pair_share = shares if self.jointly else (0.0, PAIR_SHARE)
         self.joint_delta = joint_share * delta
         self.pair_delta = pair_share * delta if self._paired else 0.0
         self._alpha = (delta - self.joint_delta - self.pair_delta) / n
-        rewards = self.context.rewards
         self._origin, self._span = 0.0, 1.0
-        if self._paired and isinstance(rewards, Bernoulli):
+        if self._paired and zero_one:
             self._bound = CentredBeta(self._alpha)
         elif self._paired:
             self._bound = Bernstein(self._alpha, rewards.low, rewards.high)
