@@ -29,6 +29,8 @@ from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.base import Verdict
 
 NO_GAP = 1e200
+PLANNED_AT_ONCE = 2**15
+"""So many numbers are in one array of a plan at most, or one for each arm."""
 __all__ = ["Answer", "any_piece", "apart_at", "certain_answer", "plan_answer"]
 
 
@@ -262,9 +264,17 @@ def plan_links(arms: Arms, block: Wholes, factors: Floats, scale: float) -> None
     high = means[hubs, None] + up[hubs, None] / np.sqrt(grown)
     own = price[hubs, None] * (grown - start[hubs, None])
     first, final = np.empty_like(own), np.empty_like(own)
+    rows = max(PLANNED_AT_ONCE // len(means), 1)
     for k, hub in enumerate(hubs.tolist()):
-        first[k] = extra(needed(down, means - (high[k, :, None] - scale)), hub)
-        final[k] = extra(needed(up, low[k, :, None] + scale - means), hub)
+        # An arm other than the hub that lies beyond a line by its estimate cannot be kept within.
+        lowest, highest = means[int(hub == 0)], means[-1 - int(hub == len(means) - 1)]
+        first[k], final[k] = np.inf, np.inf
+        below = np.flatnonzero(lowest - (high[k] - scale) > 0)
+        above = np.flatnonzero(low[k] + scale - highest > 0)
+        for part in (below[i : i + rows] for i in range(0, len(below), rows)):
+            first[k, part] = extra(needed(down, means - (high[k, part, None] - scale)), hub)
+        for part in (above[i : i + rows] for i in range(0, len(above), rows)):
+            final[k, part] = extra(needed(up, low[k, part, None] + scale - means), hub)
     best = own + first
     before = np.full(own.shape, -1)
     for k in range(1, len(hubs)):
