@@ -1,4 +1,4 @@
-"""Ask and tell: one reward at a time beside river and MABWiser, and whole arrays.
+"""Ask and tell: one reward at a time beside river and MABWiser, whole arrays, and many arms.
 
 The comparison with other packages has no bar: a real pull takes far longer than any of them.
 """
@@ -49,8 +49,55 @@ def arrays(strategy: str | Strategy, n: int, rewards: int) -> float:
     return search.pulls / spent
 
 
+def waits(n: int, pulls: int, **options: Any) -> tuple[list[float], list[float]]:
+    """Return the seconds of each ask for 100 pulls and of each tell, of the adaptive strategy.
+
+    A fiftieth of the arms are outliers, and as many may be. The search goes on for so many pulls of
+    each arm, or to its end.
+    """
+    rng = np.random.default_rng(1)
+    means, outliers = rng.uniform(0.2, 0.4, n), max(1, n // 50)
+    means[:outliers] = rng.uniform(0.85, 0.95, outliers)
+    search = oddarm.Search(n, oddarm.strategies.Adaptive(), max_outliers=outliers, **options)
+    asks, tells = [], []
+    while not search.done and search.pulls < pulls * n:
+        start = time.process_time()
+        arms = search.ask_indices(100)
+        asks.append(time.process_time() - start)
+        drawn = rng.random(len(arms)) < means[arms]
+        start = time.process_time()
+        search.tell_indices(arms, drawn)
+        tells.append(time.process_time() - start)
+    return asks, tells
+
+
+def many_arms(report: Report) -> None:
+    """Measure how long an ask and a tell wait with many arms."""
+    rules: dict[str, dict[str, Any]] = {
+        "ranked": {"until": "ranked"},
+        "found": {"until": "found"},
+        "absolute": {"min_gap": 0.25},
+    }
+    for name, options in rules.items():
+        few, _ = waits(50, 200, **options)
+        many, _ = waits(5_000, 60, **options)
+        late, usual = (float(np.percentile(times, 99)) for times in (many, few))
+        report.add(
+            f"adaptive, {name}, ask of 100: 99th of 100 at 5,000 arms / at 50",
+            late / usual,
+            most=100,
+            note=f"{late * 1e3:.0f} against {usual * 1e3:.0f} ms",
+        )
+        report.add(f"adaptive, {name}, 5,000 arms: longest ask, seconds", max(many), most=0.5)
+    for name, options in rules.items():
+        asks, tells = waits(500, 200, **options)
+        report.add(f"adaptive, {name}, 500 arms: longest ask, ms", 1e3 * max(asks), most=100)
+        report.add(f"adaptive, {name}, 500 arms: longest tell, ms", 1e3 * max(tells), most=100)
+
+
 def run(report: Report) -> None:
     """Measure in turn, three times, and take medians."""
+    many_arms(report)
     intervals = Gold(form="intervals")
     for name, strategy, pulls in (
         ("gold", Gold(), 100_000),

@@ -1,4 +1,4 @@
-"""How the cost of a pull grows with the number of arms, fitted by a power of n and plotted."""
+"""How the cost of a pull and of an ask grows with the number of arms, fitted by powers, plotted."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ SUBJECTS: dict[str, tuple[Strategy, tuple[int, ...], tuple[int, int]]] = {
     "adaptive": (Adaptive(), (25, 50, 100, 200), (100, 500)),
 }
 """Strategy, numbers of arms, and pulls per arm of a shorter and a longer run."""
+FIRST_PULLS = 5
+"""The adaptive strategy pulls every arm this often before it plans."""
 
 
 def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
@@ -47,8 +49,65 @@ def cost(strategy: Strategy, n: int, each: tuple[int, int]) -> float:
     return statistics.median(costs)
 
 
-def run(report: Report, path: Path = Path("out/bench.png")) -> None:
+def waits(n: int) -> tuple[float, float]:
+    """Return the seconds of a pull, and of an ask that plans, of the adaptive strategy.
+
+    An ask is for as many pulls as there are arms. Asks before the first plan are not looked at.
+    """
+    rng = np.random.default_rng(1)
+    means, outliers = rng.uniform(0.2, 0.4, n), n // 50
+    means[:outliers] = rng.uniform(0.85, 0.95, outliers)
+    search = oddarm.Search(n, Adaptive(), max_outliers=outliers, until="ranked")
+    asks, spent = [], 0.0
+    while not search.done and search.pulls < 12 * n:
+        planned = search.pulls >= FIRST_PULLS * n
+        start = time.process_time()
+        arms = search.ask_indices(n)
+        asked = time.process_time() - start
+        drawn = rng.random(len(arms)) < means[arms]
+        start = time.process_time()
+        search.tell_indices(arms, drawn)
+        spent += asked + time.process_time() - start
+        if planned:
+            asks.append(asked)
+    return spent / search.pulls, statistics.median(asks)
+
+
+def run(report: Report, folder: Path = Path("out")) -> None:
     """Measure, fit and plot."""
+    folder.mkdir(exist_ok=True)
+    pulls(report, folder / "bench.png")
+    planning(report, folder / "planning.png")
+
+
+def planning(report: Report, path: Path) -> None:
+    """Measure, fit and plot what planning for many arms costs the adaptive strategy."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    sizes = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
+    measured = [waits(n) for n in sizes]
+    for name, seconds in zip(("a pull", "an ask"), zip(*measured, strict=True), strict=True):
+        power, scale = np.polyfit(np.log(sizes), np.log(seconds), 1)
+        report.add(
+            f"adaptive, the first 12 pulls of each arm: {name} grows as n to the",
+            power,
+            note=f"{seconds[0] * 1e6:,.0f} to {seconds[-1] * 1e6:,.0f} µs",
+        )
+        (line,) = axes.loglog(sizes, np.array(seconds) * 1e3, "o", label=f"{name}: n^{power:.2f}")
+        fitted = np.exp(scale) * np.array(sizes, dtype=float) ** power
+        axes.loglog(sizes, fitted * 1e3, color=line.get_color(), linewidth=1)
+    axes.set_xlabel("arms")
+    axes.set_ylabel("milliseconds")
+    axes.set_title("Adaptive: the first 12 pulls of each arm, asks for n pulls")
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def pulls(report: Report, path: Path) -> None:
+    """Measure, fit and plot what a simulated pull costs."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -70,5 +129,4 @@ def run(report: Report, path: Path = Path("out/bench.png")) -> None:
     axes.set_title("Cost of a simulated pull")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=150)

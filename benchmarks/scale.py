@@ -1,4 +1,4 @@
-"""A million arms: memory, and time per pull against that at a thousand; many runs at once."""
+"""A million arms, and as many as are planned for: memory and time per pull; many runs at once."""
 
 from __future__ import annotations
 
@@ -33,17 +33,29 @@ def search(n: int, runs: int = 1) -> dict[str, float]:
     return {"seconds": spent / pulls, "bytes": (memory("VmHWM") - before) / n, "pulls": pulls}
 
 
+def plan(n: int, pulls: int) -> dict[str, float]:
+    """Pull so often for each arm, with plans of the adaptive strategy; return the same."""
+    oddarm.simulate(np.linspace(0.2, 0.4, 100), max_outliers=2, max_pulls=20_000)
+    before = memory("VmRSS")
+    rng = np.random.default_rng(0)
+    means = rng.uniform(0.2, 0.4, n)
+    means[: n // 50] = rng.uniform(0.85, 0.95, n // 50)
+    start = time.process_time()
+    result = oddarm.simulate(means, max_outliers=n // 50, max_pulls=pulls * n)
+    spent = time.process_time() - start
+    made = result.pulls
+    return {"seconds": spent / made, "bytes": (memory("VmHWM") - before) / n, "pulls": made}
+
+
 def memory(kind: str) -> int:
     """Return the bytes of memory that this process has now (VmRSS) or had at most (VmHWM)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(kind)) * 1024
 
 
-def search_in_process(n: int, runs: int = 1) -> dict[str, float]:
-    """Return what `search` returns, measured in a process of its own."""
-    code = (
-        f"import json; from benchmarks.scale import search; print(json.dumps(search({n}, {runs})))"
-    )
+def in_process(call: str) -> dict[str, float]:
+    """Return what a call of a function above returns, measured in a process of its own."""
+    code = f"import json; from benchmarks import scale; print(json.dumps(scale.{call}))"
     out = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout
@@ -53,7 +65,7 @@ def search_in_process(n: int, runs: int = 1) -> dict[str, float]:
 
 def run(report: Report) -> None:
     """Measure both sizes in turn, then many runs in turn and at once."""
-    pairs = [(search_in_process(1_000_000), search_in_process(1000, 100)) for _ in range(3)]
+    pairs = [(in_process("search(1_000_000)"), in_process("search(1000, 100)")) for _ in range(3)]
     large, small = pairs[0]
     report.add(
         "n = 1,000,000, intervals: bytes per arm, peak",
@@ -66,6 +78,14 @@ def run(report: Report) -> None:
         statistics.median(big["seconds"] / little["seconds"] for big, little in pairs),
         most=4,
         note=f"{large['seconds'] * 1e9:.1f} against {small['seconds'] * 1e9:.1f} ns",
+    )
+    planned = in_process("plan(100_000, 12)")
+    report.add(
+        "n = 100,000, adaptive: bytes per arm, peak",
+        planned["bytes"],
+        most=1000,
+        note=f"{planned['pulls'] / 1e6:.1f} million pulls and a result, "
+        f"{planned['seconds'] * 1e6:.1f} µs a pull",
     )
     at_once(report)
 

@@ -58,6 +58,25 @@ void resort(int64_t *order, const double *keys, int64_t n)
     }
 }
 
+/* Give one arm of a sorted order another key. */
+void move_arm(int64_t *order, double *keys, int64_t n, int64_t arm, double key)
+{
+    int64_t place = 0, end = n;
+    while (place < end) {
+        const int64_t middle = (place + end) / 2;
+        if (before(keys, order[middle], arm))
+            place = middle + 1;
+        else
+            end = middle;
+    }
+    keys[arm] = key;
+    for (; place > 0 && before(keys, arm, order[place - 1]); place--)
+        order[place] = order[place - 1];
+    for (; place + 1 < n && before(keys, order[place + 1], arm); place++)
+        order[place] = order[place + 1];
+    order[place] = arm;
+}
+
 /* How many more members a group may have than the arms that are declared. */
 int64_t further_members(const struct arms *arms, const struct rules *rules)
 {

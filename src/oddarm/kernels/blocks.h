@@ -43,7 +43,15 @@ static inline double price(const struct arms *arms, int64_t arm, double from, do
     return pulls * left * size * (to - from) / both;
 }
 
+/* An arm that is to fill a gap, to what factor its pulls must grow, and what that costs: infinite,
+ * and no arm, if none can. */
+struct filler {
+    int64_t arm;
+    double factor, cost;
+};
+
 /* blocks.c */
+void move_arm(int64_t *order, double *keys, int64_t n, int64_t arm, double key);
 int64_t further_members(const struct arms *arms, const struct rules *rules);
 bool rival(const struct arms *arms, const struct rules *rules, double tau, double begin, double end,
     double top, double bottom, double found[2], char *work);
@@ -55,12 +63,12 @@ double gap_evidence(double gap, int64_t n, double delta);
 
 /* plans.c */
 struct stride stride_at(const struct rules *rules, int64_t step);
-void shrink(const struct arms *arms, const double *factors, double *known, double *now_low,
-    double *now_high);
+void shrink_arm(
+    const struct arms *arms, int64_t arm, double factor, double *now_low, double *now_high);
 double planned_pulls(const struct arms *arms, const double *factors);
 void certify(const struct arms *arms, const struct rules *rules, int64_t begin, int64_t at,
     int64_t to, int64_t end, double gap, double *factors);
-double cheapest_filler(const struct arms *arms, const struct stride *stride, const bool *barred,
-    const double *factors, double start, double length, double *wanted);
+struct filler cheapest_filler(const struct arms *arms, const struct stride *stride,
+    const bool *barred, const double *factors, double start, double length);
 
 #endif

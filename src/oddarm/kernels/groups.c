@@ -355,42 +355,41 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
         cover_segments(arms, member, length, rules->many_arms, factors, group->chains);
     }
     double cost = planned_pulls(arms, factors);
-    double *now_low = take(&work, n), *now_high = take(&work, n);
-    double *wanted = take(&work, n), *keys = take(&work, n), *known = zeros(&work, n);
+    double *now_low = take(&work, n), *now_high = take(&work, n), *keys = take(&work, n);
     int64_t *now_order = take(&work, n);
+    for (int64_t arm = 0; arm < n; arm++) {
+        shrink_arm(arms, arm, factors[arm], now_low, now_high);
+        keys[arm] = now_low[arm] + group->shifts[arm];
+    }
     memcpy(now_order, group->order, (size_t)n * sizeof *now_order);
+    resort(now_order, keys, n);
     const int64_t most_steps = rules->many_arms ? MOST_STEPS : 40 * n;
     for (int64_t step = 0; step < most_steps; step++) {
         if (!(cost < budget))
             return INFINITY;
-        shrink(arms, factors, known, now_low, now_high);
-        for (int64_t arm = 0; arm < n; arm++)
-            keys[arm] = now_low[arm] + group->shifts[arm];
-        resort(now_order, keys, n);
         const struct inside widest = largest_inside(now_low, now_high, now_order, member, n);
         if (widest.length <= longest)
             return cost;
         /* An arm fills the gap, or one that bounds it draws nearer to its estimate. */
         const struct stride stride = stride_at(rules, step);
-        double best =
-            cheapest_filler(arms, &stride, member, factors, widest.start, longest, wanted);
-        int64_t chosen = -1;
+        struct filler best = cheapest_filler(arms, &stride, member, factors, widest.start, longest);
         for (int64_t arm = 0; arm < n; arm++) {
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
             const bool ends =
                 now_high[arm] == widest.stop && !member[arm] && means[arm] < widest.stop;
-            const double extra = price(arms, arm, factors[arm], stride.bold * factors[arm]);
-            if ((begins || ends) && extra < best) {
-                best = extra;
-                chosen = arm;
-            }
+            if (!begins && !ends)
+                continue;
+            const double factor = stride.bold * factors[arm];
+            const double extra = price(arms, arm, factors[arm], factor);
+            if (extra < best.cost)
+                best = (struct filler){arm, factor, extra};
         }
-        if (chosen >= 0) {
-            copy(wanted, factors, n);
-            wanted[chosen] = stride.bold * factors[chosen];
-        }
-        cost += best;
-        copy(factors, wanted, n);
+        if (best.arm < 0)
+            return INFINITY;
+        cost += best.cost;
+        factors[best.arm] = best.factor;
+        shrink_arm(arms, best.arm, best.factor, now_low, now_high);
+        move_arm(now_order, keys, n, best.arm, now_low[best.arm] + group->shifts[best.arm]);
     }
     return INFINITY;
 }

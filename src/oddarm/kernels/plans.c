@@ -43,19 +43,25 @@ static double factor_to_fit(
     return wanted;
 }
 
-/* The intervals as they will be if pulls grow by `factors`; `known` has the factors for which they
- * are known, 0 at first. */
-void shrink(const struct arms *arms, const double *factors, double *known, double *now_low,
+/* The interval of an arm as it will be if its pulls grow by `factor`. */
+void shrink_arm(
+    const struct arms *arms, int64_t arm, double factor, double *now_low, double *now_high)
+{
+    const double mean = arms->means[arm];
+    const double scale = factor > 1.0 ? pow(factor, -0.5) : 1.0;
+    now_low[arm] = mean - (mean - arms->low[arm]) * scale;
+    now_high[arm] = mean + (arms->high[arm] - mean) * scale;
+}
+
+/* The same for all arms; `known` has the factors for which intervals are known, 0 at first. */
+static void shrink(const struct arms *arms, const double *factors, double *known, double *now_low,
     double *now_high)
 {
     for (int64_t arm = 0; arm < arms->n; arm++) {
         if (factors[arm] == known[arm])
             continue;
         known[arm] = factors[arm];
-        const double mean = arms->means[arm];
-        const double scale = factors[arm] > 1.0 ? pow(factors[arm], -0.5) : 1.0;
-        now_low[arm] = mean - (mean - arms->low[arm]) * scale;
-        now_high[arm] = mean + (arms->high[arm] - mean) * scale;
+        shrink_arm(arms, arm, factors[arm], now_low, now_high);
     }
 }
 
@@ -150,13 +156,12 @@ void certify(const struct arms *arms, const struct rules *rules, int64_t begin, 
     }
 }
 
-/* Plan for one arm to lie within the gap that begins at `start`; return the cost. */
-double cheapest_filler(const struct arms *arms, const struct stride *stride, const bool *barred,
-    const double *factors, double start, double length, double *wanted)
+/* Look for the cheapest arm to lie within the gap that begins at `start`. */
+struct filler cheapest_filler(const struct arms *arms, const struct stride *stride,
+    const bool *barred, const double *factors, double start, double length)
 {
     const double inset = stride->inset * length;
-    double best = INFINITY, factor = 1.0;
-    int64_t chosen = -1;
+    struct filler best = {-1, 1.0, INFINITY};
     for (int64_t arm = 0; arm < arms->n; arm++) {
         const double mean = arms->means[arm];
         if ((barred && barred[arm]) || !(start + 2 * inset < mean) ||
@@ -165,15 +170,9 @@ double cheapest_filler(const struct arms *arms, const struct stride *stride, con
         const double want = factor_to_fit(stride->bold, factors[arm], mean, mean - arms->low[arm],
             arms->high[arm] - mean, start + inset, start + length - inset);
         const double extra = price(arms, arm, factors[arm], want);
-        if (extra < best) {
-            best = extra;
-            chosen = arm;
-            factor = want;
-        }
+        if (extra < best.cost)
+            best = (struct filler){arm, want, extra};
     }
-    copy(wanted, factors, arms->n);
-    if (chosen >= 0)
-        wanted[chosen] = factor;
     return best;
 }
 
@@ -235,9 +234,13 @@ static double rule_out(const struct arms *arms, const struct arms *now, const st
     const double inset = stride->inset * tau, bold = stride->bold;
     double *trial = take(&work, n);
     /* An arm fills its lower gap, or its upper one. */
-    double best = cheapest_filler(arms, stride, NULL, factors, x, tau, wanted);
-    double cost = cheapest_filler(arms, stride, NULL, factors, e - tau, tau, trial);
-    best = better(arms, best, cost, trial, wanted);
+    const struct filler lower = cheapest_filler(arms, stride, NULL, factors, x, tau);
+    const struct filler upper = cheapest_filler(arms, stride, NULL, factors, e - tau, tau);
+    const struct filler filler = upper.cost < lower.cost ? upper : lower;
+    double best = filler.cost;
+    copy(wanted, factors, n);
+    if (filler.arm >= 0)
+        wanted[filler.arm] = filler.factor;
     /* No arm can be inside: each that can is kept below or above. */
     copy(trial, factors, n);
     for (int64_t arm = 0; arm < n; arm++) {

@@ -29,6 +29,8 @@ from oddarm.strategies.adaptive.plan import RoundPlan
 from oddarm.strategies.base import Verdict
 
 NO_GAP = 1e200
+PLANNED_AT_ONCE = 2**15
+"""So many numbers are in one array of a plan at most, or one for each arm."""
 __all__ = ["Answer", "any_piece", "apart_at", "certain_answer", "plan_answer"]
 
 
@@ -252,12 +254,13 @@ def plan_links(arms: Arms, block: Wholes, factors: Floats, scale: float) -> None
         """What it costs that no arm but a hub reaches beyond an edge, for each of some edges."""
         nearest = np.delete(side * means, hub).min()
         cost = np.full(len(edges), np.inf)
-        possible = nearest - side * edges > 0  # few of them, if the block is wide
-        if possible.any():
-            rooms = side * (means - edges[possible, None])
+        possible = np.flatnonzero(nearest - side * edges > 0)  # few of them, if the block is wide
+        rows = max(PLANNED_AT_ONCE // len(means), 1)
+        for part in (possible[k : k + rows] for k in range(0, len(possible), rows)):
+            rooms = side * (means - edges[part, None])
             each = price * (needed(reach, rooms) - start)
             each[:, hub] = 0.0
-            cost[possible] = each.sum(axis=-1)
+            cost[part] = each.sum(axis=-1)
         return cost
 
     hubs = _hubs(means, price * (down + up) ** 2 / start)
