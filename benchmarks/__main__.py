@@ -28,6 +28,7 @@ SPEED: dict[str, Callable[[Report], None]] = {
     "ask_tell": ask_tell.run,
     "scale": scale.run,
     "growth": growth.run,
+    "many_arms": tables.many_arms,
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "runner": runner.run,
