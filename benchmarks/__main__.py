@@ -31,6 +31,7 @@ SPEED: dict[str, Callable[[Report], None]] = {
     "scale": scale.run,
     "growth": growth.run,
     "studies": studies.run,
+    "many_arms": tables.many_arms,
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "runner": runner.run,

@@ -1,7 +1,13 @@
-"""A large table in DuckDB: opening it for sampling against `ORDER BY random()`, then reading."""
+"""Tables: a large one in DuckDB, and one of many arms against one of few with as many rows.
+
+The large one is opened for sampling, against `ORDER BY random()`, and then read. The commands on
+many arms and on few are compared by processor time, start of Python included.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -11,9 +17,22 @@ import duckdb
 import numpy as np
 
 import oddarm
+from benchmarks.report import Report
 from oddarm.sources import TableSource
 
 ROWS, ARMS = 20_000_000, 1000
+MANY, FEW = (10_000, 30), (100, 3_000)  # arms, and rows of each
+SECONDS = 30.0
+"""A command that takes more processor time than this is ended, and counts with it."""
+COMMANDS = {  # and how many times the processor time of few arms many arms may take
+    "find --rows all --min-gap 0.3": 10.0,
+    "find --rows all": 10.0,
+    "find --min-gap 0.3": 10.0,
+    "find": 10.0,
+    "scan --min-gap 0.3": 1.5,
+    "scan": 1.5,
+    "scan --rows all": 1.5,
+}
 
 
 def write_table(path: Path, rows: int) -> None:
@@ -50,6 +69,50 @@ def read_times(source: TableSource) -> np.ndarray:
         times.append((time.perf_counter() - start) * 1000)
         assert len(drawn) == 100
     return np.array(times)
+
+
+def write_arms(path: Path, arms: int, rows: int, zero_one: bool) -> None:
+    """Write a Parquet file of arms with means from 0.18 to 0.22, but every 500th, and the first."""
+    odd = f"(arm % 500 = 0 OR arm < {2 * max(arms // 1000, 1)})"
+    mean = f"CASE WHEN {odd} THEN 0.95 ELSE 0.18 + 0.04 * (hash(arm) % 1009) / 1009.0 END"
+    chance = "(hash(i) % 1000003) / 1000003.0"
+    reward = f"({chance} < mean)::INT" if zero_one else f"round(0.8 * mean + 0.2 * {chance}, 3)"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT printf('arm-%06d', arm) AS arm, {reward} AS reward FROM "
+            f"(SELECT *, {mean} AS mean FROM (SELECT i, (i % {arms})::BIGINT AS arm "
+            f"FROM range({arms * rows}) AS t(i)))) TO '{path}' (FORMAT parquet)"
+        )
+
+
+def command_seconds(words: str, path: Path) -> float:
+    """Return the processor seconds of a command on a table; SECONDS if it was ended by then."""
+    command, *options = words.split()
+    limit = f"ulimit -t {SECONDS:.0f}; exec"
+    oddarm = [sys.executable, "-m", "oddarm", command, str(path), "--arm", "arm"]
+    line = ["sh", "-c", f'{limit} "$@"', "sh", *oddarm, "--reward", "reward", *options]
+    child = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = 0
+    return SECONDS if os.WIFSIGNALED(status) else used.ru_utime + used.ru_stime
+
+
+def many_arms(report: Report) -> None:
+    """Add how much longer each command takes for many arms than for few, with as many rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("0/1", "bounded"):
+            few, many = Path(folder) / "few.parquet", Path(folder) / "many.parquet"
+            for path, sizes in ((few, FEW), (many, MANY)):
+                write_arms(path, *sizes, zero_one=kind == "0/1")
+            for words, most in COMMANDS.items():
+                times = [command_seconds(words, path) for path in (many, few)]
+                ended = " and ended" if times[0] == SECONDS else ""
+                report.add(
+                    f"oddarm {words}, {kind}, {MANY[0]:,} arms / {FEW[0]}",
+                    times[0] / times[1],
+                    most=most,
+                    note=f"{times[0]:.1f} s{ended}, {times[1]:.1f} s",
+                )
 
 
 def run(rows: int = ROWS) -> None:

@@ -11,6 +11,7 @@ import oddarm
 from oddarm.rewards import Bernoulli, Bounded, SubGaussian
 from oddarm.sources import SimulatedArms
 from oddarm.strategies.adaptive import compiled
+from oddarm.strategies.adaptive import guess as guessing
 from oddarm.strategies.adaptive.guess import best_group, pulls_for, room_to_move
 
 NORMAL = [0.30, 0.31, 0.33, 0.34, 0.36, 0.37, 0.39, 0.40]
@@ -80,6 +81,19 @@ def test_a_guess_exceeds_the_floor_and_contains_what_is_declared():
     assert guessed(means, floor=0.25) == []
     assert guessed(means, floor=0.25, required=[9]) == [9]
     assert guessed([*NORMAL, 0.55, 0.9], most=1, required=[8]) == [8]
+
+
+def test_ties_are_not_weighed(monkeypatch):
+    """Where thousands of arms have equal means, as in a column of ids, the guess is quick."""
+    weighed = []
+    measured = guessing._measured
+    monkeypatch.setattr(
+        guessing, "_measured", lambda *cut: weighed.append(len(cut[0])) or measured(*cut)
+    )
+    means = np.repeat([0.0, 0.9, 1.0], [4000, 3, 997])
+    found = best_group(means, 500, 501, 3.5, 0.0, np.zeros(5000, dtype=bool))
+    assert len(weighed) <= 3
+    assert (found.members == (means == 0.9)).all()
 
 
 def test_the_guess_is_a_group_if_there_is_one():

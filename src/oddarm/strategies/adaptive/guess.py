@@ -110,6 +110,8 @@ def best_group(
             break
         if not new:
             continue
+        if widths[at - 1] <= floor and max(at - first, end - at) >= min_segment:
+            continue  # this gap is beside a small piece, and too narrow, as a tie is
         cut = _measured(cuts, widths, widest, min_segment)
         margin = cut.apart - gap_factor * cut.inner
         if cut.apart > floor and all(map(cut.has, places)):
