@@ -5,6 +5,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from verification import adaptive
 from verification.report import Check
@@ -542,3 +543,16 @@ def test_every_arm_is_known_somewhat_while_intervals_judge_a_group(slack):
         for arm in asked:
             search.tell(arm, draw(arm))
     assert search.tally.counts.min() >= LEAST_SHARE * search.tally.counts.mean() / 1.15
+
+
+def test_many_arms_with_few_rows_take_few_rounds(monkeypatch):
+    """Where nearly all planned arms have no rows left, a round draws rows of the others too."""
+    rounds, begin_round = [], AdaptiveRun.begin_round
+    monkeypatch.setattr(
+        AdaptiveRun, "begin_round", lambda run, *args: rounds.append(1) or begin_round(run, *args)
+    )
+    rng, n = np.random.default_rng(2), SMALL_STEPS_MOST_ARMS + 100
+    frame = pd.DataFrame({"arm": np.repeat(np.arange(n), 12), "reward": rng.integers(0, 2, 12 * n)})
+    result = oddarm.find(frame, arm="arm", reward="reward", rewards="bernoulli")
+    assert (result.verdict, result.pulls) == ("rows", 12 * n)
+    assert len(rounds) < 40

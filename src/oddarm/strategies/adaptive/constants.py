@@ -85,6 +85,10 @@ SMALL_STEPS_MOST_ARMS = 2_000
 arms: in small steps, a plan to judge a group takes time with the square of the arms. With 5,000
 arms one ask took 3 s in small steps and takes 0.25 s in few. In few steps 600 arms took 0.94 to
 1.20 times the pulls (five searches), so that fewer arms keep small steps."""
+LEAST_ROUND = 0.03
+"""Above SMALL_STEPS_MOST_ARMS arms, and where arms have few rewards left, a round has at least this
+share of the pulls so far: the arms that a plan wants may be used up but for one or two. A table of
+10,000 arms with 30 rows each took thousands of rounds of three rows each without it."""
 PATIENCE = 7
 """For so many rounds only the best block is planned for, after no other way was cheaper.
 No experiment is recorded."""

@@ -38,6 +38,7 @@ from oddarm.strategies.adaptive.constants import (
     JOINT_MOST_ARMS,
     JOINT_SHARES,
     LARGE_CAUTION_STEP,
+    LEAST_ROUND,
     LEAST_SHARE,
     MANY_ARMS,
     MAX_ASK,
@@ -574,10 +575,11 @@ class AdaptiveRun(Run):
             if rest is not None and self._short_asks and not quota.any():
                 return quota
         if left is not None:
+            least = min(quota.sum(), LEAST_ROUND * asked.sum() if self._many_arms else 1)
             quota = np.minimum(quota, left)
-            if not quota.any():  # the planned arms are used up
+            if not quota.any() or quota.sum() < least:  # the planned arms are used up
                 step = 1 if self.tally.pools is not None else np.ceil(MAX_GROWTH * asked)
-                quota = np.minimum(left, step)
+                quota = np.maximum(quota, np.minimum(left, step))
         return quota
 
     def wanting(self) -> list[int]:
