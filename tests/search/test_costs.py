@@ -235,8 +235,8 @@ def test_a_larger_budget_goes_on_where_it_ended(strategy, limit):
 
 def test_plans_go_where_pulls_are_cheap():
     """A search that knows the prices pays less than one that does not."""
-    means, prices = [0.2] * 18 + [0.5, 0.6], np.tile([1.0, 10.0], 10)
-    options = {"max_outliers": 2, "epsilon": 1.0, "until": "found", "runs": 6}
+    means, prices = [*np.linspace(0.2, 0.4, 18), 0.8, 0.85], np.tile([1.0, 10.0], 10)
+    options = {"max_outliers": 2, "epsilon": 1.0, "until": "found", "runs": 8}
     known = oddarm.simulate(means, costs=prices.tolist(), **options)
     unknown = oddarm.simulate(means, **options)
     paid = sum(result.cost for result in known)

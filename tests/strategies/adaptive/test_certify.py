@@ -268,7 +268,8 @@ def test_the_brute_force_knows_groups():
 def decided(low, high, epsilon, most, until="ranked"):
     """Return a run of the strategy that has decided by the given intervals."""
     options = {"epsilon": epsilon, "max_outliers": most, "until": until, "slack": 0}
-    search = oddarm.Search(len(low), "adaptive", rewards=(-100, 200), **options)
+    rewards = oddarm.rewards.SubGaussian(scale=1)  # which only intervals decide
+    search = oddarm.Search(len(low), "adaptive", rewards=rewards, **options)
     run = search.run
     run.low[:], run.high[:], run.means[:] = low, high, (low + high) / 2
     search.tally.counts[:] = 10

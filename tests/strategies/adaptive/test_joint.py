@@ -10,6 +10,7 @@ from verification.group_truths import compared_with_bets
 
 import oddarm
 from oddarm.sources import SimulatedArms
+from oddarm.strategies.adaptive import joint as joint_plans
 from oddarm.strategies.adaptive import run
 from tests.reference import joint
 
@@ -91,6 +92,12 @@ def test_an_ask_for_many_pulls_weighs_groups_at_most_twice(monkeypatch):
         if limit > 100:
             assert len(looks) <= 2
         search.tell_indices(asked, np.array([source.draw(int(arm)) for arm in asked]))
+
+
+def test_no_truth_to_reject_leaves_no_pulls_to_forecast():
+    """Where the intervals allow no truth in which the guess is no group, no pulls are missing."""
+    nothing = joint_plans.Outlook(np.zeros(3, dtype=bool), np.empty(0), np.empty((0, 3)))
+    assert joint_plans.further_pulls(nothing, np.full(3, 9.0), None) == 0
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("intermediate", 1002), ("mixed", 1)])

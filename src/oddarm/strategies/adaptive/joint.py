@@ -143,8 +143,11 @@ def pulls_towards(outlook: Outlook, counts: Floats, costs: Floats | None) -> Flo
 def further_pulls(outlook: Outlook, counts: Floats, costs: Floats | None) -> float:
     """Return after how many further pulls the weakest evidence would be enough, at this rate.
 
-    The rate is that of the next round against each of the weakest truths.
+    The rate is that of the next round against each of the weakest truths. There may be none: then
+    no truth in which the members are no group is within the intervals.
     """
+    if not len(outlook.margins):
+        return 0.0
     pulls = pulls_towards(outlook, counts, costs)
     rates = outlook.slopes @ pulls / pulls.sum()
     lacks = np.maximum(-outlook.margins, 0.0)
