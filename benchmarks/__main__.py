@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import (
     ask_tell,
+    crowds,
     gold,
     growth,
     runner,
@@ -31,6 +32,7 @@ SPEED: dict[str, Callable[[Report], None]] = {
     "scale": scale.run,
     "growth": growth.run,
     "studies": studies.run,
+    "crowds": crowds.run,
     "many_arms": tables.many_arms,
 }
 OTHERS: dict[str, Callable[[], None]] = {
