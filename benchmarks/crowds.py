@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.growth import draw_fitted
 from benchmarks.report import Report
 from benchmarks.service import ours
 from benchmarks.studies import ask_in_turn, create
@@ -65,15 +66,12 @@ def run(report: Report, path: Path = Path("out/crowds.png")) -> None:
     ):
         with tempfile.TemporaryDirectory() as folder, ours(Path(folder) / "s.db") as (url, pid):
             costs = np.array(measure(url, pid))
-        power, scale = np.polyfit(np.log(SIZES), np.log(costs), 1)
+        power = draw_fitted(axes, SIZES, costs * 1e3, name)
         report.add(
             f"{name}, 1 to {SIZES[-1]:,}: the server's time grows as n to the",
-            float(power),
+            power,
             note=f"{costs[0] * 1e6:,.0f} to {costs[-1] * 1e6:,.0f} µs",
         )
-        (line,) = axes.loglog(SIZES, costs * 1e3, "o", label=f"{name}: n^{power:.2f}")
-        fitted = np.exp(scale) * np.array(SIZES, dtype=float) ** power
-        axes.loglog(SIZES, fitted * 1e3, color=line.get_color(), linewidth=1)
     axes.set_xlabel("workers, or studies")
     axes.set_ylabel("milliseconds of processor time of the server")
     axes.legend(frameon=False)

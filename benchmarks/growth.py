@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import oddarm
 from benchmarks.report import Report
+from oddarm._typing import Floats
 from oddarm.strategies import RR, WRR, Adaptive, Gold, Strategy
 
 SUBJECTS: dict[str, tuple[Strategy, tuple[int, ...], tuple[int, int]]] = {
@@ -73,6 +76,15 @@ def waits(n: int) -> tuple[float, float]:
     return spent / search.pulls, statistics.median(asks)
 
 
+def draw_fitted(axes: Any, sizes: Sequence[int], values: Floats, name: str) -> float:
+    """Draw values over sizes with the power of the size that fits them best; return that power."""
+    power, scale = np.polyfit(np.log(sizes), np.log(values), 1)
+    (line,) = axes.loglog(sizes, values, "o", label=f"{name}: n^{power:.2f}")
+    fitted = np.exp(scale) * np.array(sizes, dtype=float) ** power
+    axes.loglog(sizes, fitted, color=line.get_color(), linewidth=1)
+    return float(power)
+
+
 def run(report: Report, folder: Path = Path("out")) -> None:
     """Measure, fit and plot."""
     folder.mkdir(exist_ok=True)
@@ -89,15 +101,12 @@ def planning(report: Report, path: Path) -> None:
     sizes = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
     measured = [waits(n) for n in sizes]
     for name, seconds in zip(("a pull", "an ask"), zip(*measured, strict=True), strict=True):
-        power, scale = np.polyfit(np.log(sizes), np.log(seconds), 1)
+        power = draw_fitted(axes, sizes, np.array(seconds) * 1e3, name)
         report.add(
             f"adaptive, the first 12 pulls of each arm: {name} grows as n to the",
             power,
             note=f"{seconds[0] * 1e6:,.0f} to {seconds[-1] * 1e6:,.0f} µs",
         )
-        (line,) = axes.loglog(sizes, np.array(seconds) * 1e3, "o", label=f"{name}: n^{power:.2f}")
-        fitted = np.exp(scale) * np.array(sizes, dtype=float) ** power
-        axes.loglog(sizes, fitted * 1e3, color=line.get_color(), linewidth=1)
     axes.set_xlabel("arms")
     axes.set_ylabel("milliseconds")
     axes.set_title("Adaptive: the first 12 pulls of each arm, asks for n pulls")
@@ -114,16 +123,13 @@ def pulls(report: Report, path: Path) -> None:
     axes = figure.add_subplot()
     for name, (strategy, sizes, each) in SUBJECTS.items():
         costs = [cost(strategy, n, each) for n in sizes]
-        power, scale = np.polyfit(np.log(sizes), np.log(costs), 1)
+        power = draw_fitted(axes, sizes, np.array(costs) * 1e9, name)
         report.add(
             f"{name}: a pull from {sizes[0]:,} to {sizes[-1]:,} arms grows as n to the",
             power,
             most={"GOLD, edges": 1.0, "GOLD, intervals": 0.2}.get(name),
             note=f"{costs[0] * 1e9:,.1f} to {costs[-1] * 1e9:,.1f} ns",
         )
-        (line,) = axes.loglog(sizes, np.array(costs) * 1e9, "o", label=f"{name}: n^{power:.2f}")
-        fitted = np.exp(scale) * np.array(sizes, dtype=float) ** power
-        axes.loglog(sizes, fitted * 1e9, color=line.get_color(), linewidth=1)
     axes.set_xlabel("arms")
     axes.set_ylabel("nanoseconds a pull")
     axes.set_title("Cost of a simulated pull")

@@ -37,7 +37,7 @@ def why_not() -> str | None:
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     if shutil.which("ip") is None:
-        return "there is no ip: install Debian's package iproute2"
+        return "the command `ip` is missing: install Debian's package iproute2"
     if not Path("/dev/net/tun").exists():
         return "there is no /dev/net/tun"
     return None

@@ -285,7 +285,7 @@ def _takes_long(seconds: float) -> bool:
 async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns, which goes on if the request that waits for it is cancelled.
 
-    A thread goes on, too, and whoever has the turn keeps it until its thread has ended.
+    The thread goes on as well. The request keeps its turn until the thread has ended.
     """
     return await asyncio.shield(asyncio.create_task(work))
 

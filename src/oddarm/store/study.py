@@ -286,7 +286,7 @@ class Study:
         self._live.apply(unread)
 
     def save_snapshot(self) -> None:
-        """Write the state in memory to the database: whoever opens the study next replays nothing.
+        """Write the state in memory to the database, so that opening the study replays nothing.
 
         Studies write a snapshot now and then. This is for one that will not be used for a while.
         """

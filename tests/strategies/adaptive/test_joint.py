@@ -95,7 +95,7 @@ def test_an_ask_for_many_pulls_weighs_groups_at_most_twice(monkeypatch):
 
 
 def test_no_truth_to_reject_leaves_no_pulls_to_forecast():
-    """Where the intervals allow no truth in which the guess is no group, no pulls are missing."""
+    """If the intervals exclude every truth that contradicts the guess, the forecast is 0 pulls."""
     nothing = joint_plans.Outlook(np.zeros(3, dtype=bool), np.empty(0), np.empty((0, 3)))
     assert joint_plans.further_pulls(nothing, np.full(3, 9.0), None) == 0
 

@@ -143,8 +143,8 @@ def pulls_towards(outlook: Outlook, counts: Floats, costs: Floats | None) -> Flo
 def further_pulls(outlook: Outlook, counts: Floats, costs: Floats | None) -> float:
     """Return after how many further pulls the weakest evidence would be enough, at this rate.
 
-    The rate is that of the next round against each of the weakest truths. There may be none: then
-    no truth in which the members are no group is within the intervals.
+    The rate is that of the next round against each of the weakest truths. If there are none,
+    the intervals exclude every truth in which the members are not a group.
     """
     if not len(outlook.margins):
         return 0.0
