@@ -28,7 +28,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(LIBRARY) ## Find the routes that are late unlike the rest, in real flights, and draw the answer.
 	@mkdir -p out
 	@$(BIN)/oddarm find flights --plot out/demo.html
-	@echo "Your own table: $(BIN)/oddarm find FILE.csv --arm COLUMN --reward COLUMN"
+	@echo "Next, a table: $(BIN)/oddarm scan examples/requests.csv --arm host --reward timed_out --min-gap 0.15"
 
 lint: $(LIBRARY) ## ruff, mypy --strict, clang-format, and which way imports point.
 	@$(BIN)/ruff check src tests reproduction verification benchmarks examples tools hatch_build.py

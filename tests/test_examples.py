@@ -20,9 +20,9 @@ ANSWERS = {
 
 
 def test_every_example_is_tested():
-    """No example is without an answer here; a worker has tests of its own, with a server."""
+    """No example is without an answer here but workers and data, which have tests of their own."""
     names = {path.stem for path in EXAMPLES.iterdir()}
-    assert names - {"http_worker", "__pycache__"} == set(ANSWERS)
+    assert names - {"http_worker", "requests", "__pycache__"} == set(ANSWERS)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -36,3 +36,17 @@ def test_example(name, capsys, monkeypatch):
     for words in sentences:
         assert words in shown
     assert shown.split("\n\n")[1].count("outlier") == found
+
+
+def test_the_table_of_the_readme_gives_its_answer(capsys):
+    """The README shows what `oddarm scan` prints of examples/requests.csv."""
+    from oddarm.cli.app import app
+
+    table = str(EXAMPLES / "requests.csv")
+    words = ["scan", table, "--arm", "host", "--reward", "timed_out", "--min-gap", "0.15"]
+    with pytest.raises(SystemExit):
+        app(words, prog_name="oddarm")
+    printed = capsys.readouterr().out.splitlines()[:7]
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    assert printed[0].startswith("web-07 and web-13 stand apart")
+    assert "\n".join(printed) in readme

@@ -155,7 +155,7 @@ def test_a_saved_search_knows_its_rows(find, tmp_path):
     assert (code, err) == (3, "")
     code, _, err = find(*USUAL[:-2], "--resume", saved, "--rows", "sample")
     assert code == 2
-    assert "begun with rows='all'" in err
+    assert "begun with --rows all" in err
 
 
 def test_what_was_assumed_is_said(find):

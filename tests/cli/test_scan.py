@@ -76,3 +76,26 @@ def test_bad_options_are_refused_before_data_is_opened(tmp_path):
     """A bad parameter is named even if the file is not there."""
     result = CliRunner().invoke(app, ["scan", str(tmp_path / "no.csv"), "--epsilon", "-1"])
     assert "epsilon" in str(result.exception)
+
+
+def test_advice_names_the_options_of_the_command_line(requests):
+    """What to try is said in options that one can type, not in those of Python."""
+    code, text = run(
+        requests, "--arm", "host", "--reward", "timed_out", "--min-gap", "0.79", "--slack", "0"
+    )
+    assert code == 3
+    words = " ".join(text.split())
+    assert (
+        "Try more rows, a larger --min-gap, or --rows all if these rows are all there is." in words
+    )
+
+
+def test_names_of_hosts_are_no_options(tmp_path):
+    """An arm that is called like an option keeps its name."""
+    host = [name for name in ("min_gap", "b", "c") for _ in range(9)]
+    path = write_csv(tmp_path / "x.csv", {"host": host, "out": [1] * 9 + [0] * 18})
+    code, text = run(
+        path, "--arm", "host", "--reward", "out", "--min-gap", "0.5", "--max-outliers", "1"
+    )
+    assert code == 3
+    assert "Best guess after all 27 rows: min_gap." in text

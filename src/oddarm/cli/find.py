@@ -233,7 +233,7 @@ def _show(result: oddarm.Result, source: TableSource) -> None:
     """Print the answer, notes about the data, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
     arms = max(20, int(result.odd.sum()))
-    sentences = [result.summary, *_about(source), *reasons]
+    sentences = [shared.summary(result), *_about(source), *reasons]
     shared.print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
 
 

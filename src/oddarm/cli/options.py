@@ -164,7 +164,7 @@ JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing e
 NAMES = "|".join(["epsilon", "min_gap", "rho", "max_outliers", "max_pulls", "max_cost", "min_rows"])
 """Options that errors name without a value; their names are no other words."""
 VALUED = re.compile(
-    rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?=='))"
+    rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?==')|rows(?=='))"
     r"(?: == |=)'?([\w.+-]*\w)'?"
 )
 NAMED = re.compile(rf"(?<![\w'\"/.-])({NAMES})(?![\w'\"/=-]| ==|\.\w)")
@@ -179,6 +179,13 @@ def as_options(message: str) -> str:
     """
     message = VALUED.sub(lambda found: f"{_flag(found[1])} {found[2]}", message)
     return NAMED.sub(lambda found: _flag(found[1]), message)
+
+
+def summary(result: oddarm.Result) -> str:
+    """Return the summary of a result with the options of the command line, names as they are."""
+    told = as_options(result.summary)
+    same = all(as_options(name) == name for name in map(str, result.names))
+    return told if same else result.summary
 
 
 def open_data(

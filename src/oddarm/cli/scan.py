@@ -82,7 +82,8 @@ def scan(
         print(result.to_json(indent=2))
     else:
         shown = max(20, int(result.odd.sum()))
-        shared.print_report([result.summary], lambda width: f"{result.table(shown, width=width)}\n")
+        sentences = [shared.summary(result)]
+        shared.print_report(sentences, lambda width: f"{result.table(shown, width=width)}\n")
         if plot is not None:
             print(f"plot: {printable(plot)}")
     if exit_code(result) != DECIDED:

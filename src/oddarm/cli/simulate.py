@@ -98,9 +98,15 @@ def simulate(
         shown = [r.to_dict() for r in results]
         print(json.dumps(shown[0] if runs == 1 else shown, indent=2, default=str))
     else:
-        print(results[0] if runs == 1 else _summary(true_means, results))
+        if runs == 1:
+            only = results[0]
+            shared.print_report(
+                [shared.summary(only)], lambda width: f"{only.table(width=width)}\n"
+            )
+        else:
+            print(_summary(true_means, results))
         if plot is not None:
-            print(f"\nplot: {plot}")
+            print(f"plot: {plot}")
     if runs == 1 and exit_code(results[0]) != DECIDED:
         raise typer.Exit(exit_code(results[0]))
 
