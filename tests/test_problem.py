@@ -74,7 +74,8 @@ def test_refuses_bad_parameters(arguments, words):
     ("problem", "n", "words"),
     [
         (Problem(rho=0.9), 9, r"9 arms at rho == 0.9 leave room for 0.9 outliers, must be >= 1"),
-        (Problem(rho=0.9, strict=True), 10, r"must be > 1 \(strict\)"),
+        (Problem(rho=0.9), 9, r"pass max_outliers=1, or more arms\.$"),
+        (Problem(rho=0.9, strict=True), 10, r"must be > 1 \(strict\): pass max_outliers=2"),
         (Problem(max_outliers=3), 6, "pass at most 2, or at least 7 arms"),
         (Problem(max_outliers=1, strict=True), 9, "max_outliers=2"),
     ],

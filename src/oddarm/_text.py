@@ -123,11 +123,11 @@ def groups_sentence(
         return f"These {arms:,} means have no outlier group at {limit}."
     group = max(groups, key=lambda group: group.max_epsilon)
     size = len(group.members)
-    return (
-        f"{size} of {arms:,} {noun} {'is' if size == 1 else 'are'} an outlier group at {limit}; "
-        f"the gap of {group.gap:.3g} is wide enough for "
-        + (f"ε up to {group.max_epsilon:.3g}." if group.max_epsilon < math.inf else "any ε.")
-    )
+    are = f"{size} of {arms:,} {noun} {'is' if size == 1 else 'are'} an outlier group at {limit}"
+    if problem.absolute:  # ε plays no part
+        return f"{are}; the gap is {group.gap:.3g}."
+    epsilon = f"ε up to {group.max_epsilon:.3g}" if group.max_epsilon < math.inf else "any ε"
+    return f"{are}; the gap of {group.gap:.3g} is wide enough for {epsilon}."
 
 
 def group_dict(group: Group) -> dict[str, Any]:

@@ -222,9 +222,9 @@ class Problem:
         if self.max_members(n) < 1:
             rule = "> 1 (strict)" if self.strict else ">= 1"
             remedy = (
-                "max_outliers=2"
-                if self.max_outliers is not None
-                else "a smaller rho, or max_outliers, or more arms"
+                f"max_outliers={2 if self.strict else 1}, or more arms"
+                if self.max_outliers is None
+                else "max_outliers=2"
             )
             raise ParameterError(
                 f"{n} arms at {self._limit()} leave room for {float(c):g} outliers, "

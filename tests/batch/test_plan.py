@@ -74,6 +74,8 @@ def test_text():
     assert head.split()[:2] == ["strategy", "until"]
     assert line.startswith("gold")
     assert "3 of 3" in line
+    absolute = oddarm.plan(EASY, ["adaptive"], runs=1, rewards=(0, 1), min_gap=0.3, rho=0.9)
+    assert absolute.summary.endswith("at a gap above 0.3 and ρ = 0.9; the gap is 0.6.")
 
 
 def test_the_limit_is_shown_beside_the_strategies():

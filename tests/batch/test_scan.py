@@ -38,7 +38,7 @@ def test_every_kind_of_data_has_the_same_answer(tmp_path, kind):
     assert (result.verdict, result.outliers) == ("confirmed", ["h11"])
     assert result.low.tolist() == literal.low.tolist()
     assert result.high.tolist() == literal.high.tolist()
-    assert result.nouns == ("arms", "rows")
+    assert (result.nouns, literal.nouns) == (("hosts", "rows"), ("arms", "rows"))
     assert result.pulls == len(data["host"])
 
 

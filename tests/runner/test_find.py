@@ -107,6 +107,18 @@ def test_columns_without_data():
         oddarm.find("nowhere.csv", arm="host", reward="slow")
 
 
+def test_a_percentage_for_a_share_is_refused():
+    """A min_gap of 10 with 0/1 rewards is refused; "none" would be true, and not what was meant."""
+    with pytest.raises(ParameterError, match=r"min_gap == 10 with 0/1 rewards, must be < 1: pass"):
+        oddarm.find(lambda arm: arm == 3, 12, min_gap=10)
+    assert oddarm.find(lambda arm: 90 * (arm == 3), 12, min_gap=10, rewards=(0, 100)).outliers == [
+        3
+    ]
+    rows = pa.table({"host": list("abcd") * 9, "failures": [0, 0, 1, 0] * 9})
+    result = oddarm.find(rows, arm="host", reward="failures", min_gap=2, max_outliers=1)
+    assert result.verdict == "none"
+
+
 def test_options_are_declared_once():
     """No option of a table has the name of an option of a search."""
     assert not TableOptions.__annotations__.keys() & SearchOptions.__annotations__.keys()

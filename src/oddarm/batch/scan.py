@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from oddarm._checks import whole_number
+from oddarm._text import plural
 from oddarm.errors import ParameterError, SourceError
 from oddarm.options import ProblemOptions, check_names
 from oddarm.results.result import Result
@@ -102,7 +103,10 @@ def scan(
     model = _model(sums, rewards, rows)
     if rewards is None and isinstance(model, Bounded) and rows == "sample":
         supposed.append(range_sentence(model.low, model.high))
-    return _look(sums, model, problem, supposed)
+    result = _look(sums, model, problem, supposed)
+    if arm is None:
+        return result
+    return result.with_nouns(plural([arm] if isinstance(arm, str) else arm), "rows")
 
 
 def _check_kind(data: Any, options: Mapping[str, object]) -> None:

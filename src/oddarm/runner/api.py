@@ -23,7 +23,7 @@ from oddarm.options import (
     check_names,
 )
 from oddarm.results.result import Result
-from oddarm.rewards import RowsKind, as_rewards
+from oddarm.rewards import Bernoulli, RowsKind, as_rewards
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
 from oddarm.runner.queue import PullQueue
 from oddarm.runner.session import Session
@@ -265,6 +265,7 @@ def _prepare(
         if arms is None:
             raise ParameterError("arms is missing, must be the names of the arms, or their number.")
         search = Search(arms, strategy, **_with_budget(options, arms))
+        _check_unit(search)
         return search, FunctionSource(pull, search.names, search.rewards)
     model = as_rewards(options.get("rewards", pull.rewards))
     names: Any = list(pull.arms) if arms is None else arms
@@ -284,6 +285,19 @@ def _prepare(
     search.fingerprint = pull.fingerprint()
     search.supposes.extend(pull.supposes)
     return search, pull
+
+
+def _check_unit(search: Search) -> None:
+    """Refuse a `min_gap` that no 0/1 rewards have, such as a percentage: "none" would mislead.
+
+    The rewards of a table may happen to be 0 and 1 only, so this is for rewards that are declared.
+    """
+    gap = search.problem.min_gap
+    if gap is not None and gap >= 1 and isinstance(search.rewards, Bernoulli):
+        raise ParameterError(
+            f"min_gap == {gap:g} with 0/1 rewards, must be < 1: pass a share, such as 0.1 for 10 "
+            "in 100, or declare other rewards by their range, as in rewards=(low, high)."
+        )
 
 
 def _with_budget(options: SearchOptions, arms: Sequence[Hashable] | int) -> SearchOptions:
