@@ -53,9 +53,7 @@ class Target:
 
 HERE = Target(None, sysconfig.get_platform().replace("-", "_").replace(".", "_"))
 TARGETS = {
-    "linux-x86_64": Target(
-        "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"
-    ),
+    "linux-x86_64": Target("x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
     "linux-aarch64": Target(
         "aarch64-linux-gnu.2.17", "manylinux_2_17_aarch64.manylinux2014_aarch64"
     ),
@@ -96,7 +94,9 @@ def chosen_target() -> Target:
 
 def compiler(target: Target = HERE) -> list[str] | None:
     """Return the command of a C compiler that works; None if there is none."""
-    zig = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"] if find_spec("ziglang") else None
+    zig = (
+        [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"] if find_spec("ziglang") else None
+    )
     if target.triple:
         return [*zig, "-target", target.triple, "-s"] if zig else None
     if os.environ.get("CC"):
