@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage lint verify bench clean
+.PHONY: help demo test quick coverage lint verify bench wheels clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -25,6 +25,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+# What builds wheels for other systems is large, and nothing else needs it.
+WHEEL_TOOLS := $(VENV)/.wheel-tools
+
+$(WHEEL_TOOLS): constraints.txt | $(STAMP)
+	@$(PIP) install --quiet --constraint constraints.txt hatchling ziglang auditwheel
+	@touch $@
+
 demo: $(LIBRARY) ## Find the routes that are late unlike the rest, in real flights, and draw the answer.
 	@mkdir -p out
 	@$(BIN)/oddarm find flights --plot out/demo.html
@@ -38,7 +45,7 @@ lint: $(LIBRARY) ## ruff, mypy --strict, clang-format, and which way imports poi
 	@$(BIN)/mypy tests/typing
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }
 
-test: lint ## Everything that must hold: lint, tests, doctests of code and documentation.
+test: lint $(WHEEL_TOOLS) ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
 	@sh tools/install_chromium.sh
 	@$(BIN)/python -m pytest -q -n auto --doctest-modules src reproduction tests README.md docs
@@ -54,6 +61,9 @@ verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slow
 
 bench: $(LIBRARY) ## Speed, as ratios measured side by side.
 	@$(BIN)/python -m benchmarks
+
+wheels: $(WHEEL_TOOLS) ## Wheels for Linux, macOS and Windows into dist/, each checked.
+	@$(BIN)/python tools/build_wheels.py
 
 clean: ## Remove the environment and everything made.
 	rm -rf $(LIBRARY) $(VENV) .coverage out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

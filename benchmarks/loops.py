@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from tools.compile_kernels import FLAGS, POSITION, compiler
+from tools.compile_kernels import FLAGS, HERE, compiler
 
 from oddarm.sources import SimulatedArms
 
@@ -24,7 +24,7 @@ def _library() -> ctypes.CDLL:
     source = Path(__file__).with_name("loops.c")
     with tempfile.TemporaryDirectory() as folder:
         library_path = f"{folder}/loops.so"
-        options = [*FLAGS, *POSITION, "-march=native"]
+        options = [*FLAGS, *HERE.flags, "-march=native"]
         subprocess.run([*command, *options, str(source), "-o", library_path], check=True)
         return ctypes.CDLL(library_path)
 

@@ -22,6 +22,7 @@ as it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -131,10 +132,15 @@ class ServiceError(OddarmError):
 
 
 class MissingExtraError(OddarmError, ImportError):
-    """An optional dependency is not installed."""
+    """Optional packages are not installed.
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
+    Attributes:
+        extras: The extras of oddarm that install them.
+    """
+
+    def __init__(self, wants: str, extras: Sequence[str], *, several: bool = False) -> None:
         super().__init__(
-            f"{purpose} needs {package}, which is not installed: "
-            f"run  python -m pip install 'oddarm[{extra}]'"
+            f"{wants}, which {'are' if several else 'is'} not installed: "
+            f"run  python -m pip install 'oddarm[{','.join(extras)}]'"
         )
+        self.extras = tuple(extras)

@@ -6,7 +6,10 @@ import os
 import sys
 import threading
 
+from oddarm._extras import require
 from oddarm.cli.exit_codes import INTERRUPTED, WRONG_USAGE
+from oddarm.cli.needs import needs_of
+from oddarm.errors import MissingExtraError
 
 __all__ = ["main"]
 
@@ -35,15 +38,10 @@ def _leave(code: int) -> None:
 
 def _main() -> None:
     try:
-        import rich
-        import typer
-    except ImportError:
-        print(
-            "The oddarm command needs typer and rich: run  python -m pip install 'oddarm[cli]'",
-            file=sys.stderr,
-        )
+        require(*needs_of(sys.argv[1:]))
+    except MissingExtraError as error:
+        print(f"oddarm: {error}", file=sys.stderr)
         raise SystemExit(WRONG_USAGE) from None
-    del rich, typer
     from oddarm.cli.app import run
 
     run()

@@ -10,7 +10,6 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, cast
 
@@ -19,7 +18,7 @@ import typer
 import oddarm
 from oddarm._postgres_url import is_postgres
 from oddarm._text import printable
-from oddarm.errors import MissingExtraError, ParameterError
+from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind, ProblemOptions, Until
 
 if TYPE_CHECKING:
@@ -262,10 +261,6 @@ def check_plot(plot: Path | None) -> None:
     if plot.suffix.lower() not in PLOTS:
         raise ParameterError(f"--plot {plot}: must end in {', '.join(PLOTS[:-1])} or {PLOTS[-1]}.")
     check_written("--plot", plot)
-    try:
-        import_module("matplotlib")
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "--plot") from None
 
 
 def check_written(option: str, path: Path) -> None:

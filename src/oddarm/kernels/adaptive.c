@@ -3,8 +3,8 @@
 
 /* How many of `count` rewards from number `first` on are 1: as `draw` has it, but in whole numbers
  * alone, so that several are drawn at once. */
-WIDE static int64_t ones(
-    uint64_t start, uint64_t increment, int64_t first, int64_t count, double mean)
+WIDE(int64_t, ones, (uint64_t start, uint64_t increment, int64_t first, int64_t count, double mean),
+    (start, increment, first, count, mean))
 {
     const int64_t below = draw_limit(mean);
     uint64_t word = start + (uint64_t)first * increment;

@@ -65,7 +65,8 @@ static double radius(double count, double total, double unit, const struct rule 
  *
  * A word holds these numbers for eight pulls, a byte each: one addition counts a 1 in its own byte
  * and in those after it. Words are drawn side by side. */
-WIDE static void draw_arm(const struct gold *run, int64_t i, int sweeps, uint8_t *restrict ones)
+WIDE(void, draw_arm, (const struct gold *run, int64_t i, int sweeps, uint8_t *restrict ones),
+    (run, i, sweeps, ones))
 {
     uint64_t words[BLOCK / 8];
     const int size = (sweeps + 7) / 8;
@@ -92,8 +93,9 @@ WIDE static void draw_arm(const struct gold *run, int64_t i, int sweeps, uint8_t
 }
 
 /* The largest distance of an arm's means from ½. */
-WIDE static double most_off_half(
-    const uint8_t *restrict ones, double total, const double *restrict inverse, int size)
+WIDE(double, most_off_half,
+    (const uint8_t *restrict ones, double total, const double *restrict inverse, int size),
+    (ones, total, inverse, size))
 {
     double off[LANES] = {0.0};
     for (int s = 0; s < size; s += LANES) {
@@ -109,9 +111,10 @@ WIDE static double most_off_half(
 
 /* Bounds of the intervals ŷ ± bβ within the block: one that no upper end falls below, and one that
  * no lower end rises above; in units. */
-WIDE static void extremes(const uint8_t *restrict ones, float total, float share,
-    const float *restrict units, const float *restrict reach, int size, int32_t *restrict lowest,
-    int32_t *restrict highest)
+WIDE(void, extremes,
+    (const uint8_t *restrict ones, float total, float share, const float *restrict units,
+        const float *restrict reach, int size, int32_t *restrict lowest, int32_t *restrict highest),
+    (ones, total, share, units, reach, size, lowest, highest))
 {
     int32_t low = INT32_MAX, high = INT32_MIN; /* extremes of whole numbers are quick to find */
     for (int s = 0; s < size; s++) {
@@ -128,7 +131,7 @@ WIDE static void extremes(const uint8_t *restrict ones, float total, float share
  *
  * log(1 + m/r) is concave, so its chords are below it and take its place. The other radii fall as
  * 1/√m. A radius wider than any distance parts no pair, so it may be cut to that. */
-WIDE static void fill_reach(const struct gold *run, struct block *block)
+WIDE(void, fill_reach, (const struct gold *run, struct block *block), (run, block))
 {
     const double begin = (double)block->begin, r = run->rule.r, level = run->rule.level;
     const double scale = (double)UNITS * run->b * SAFE, most = 2.0 * (double)UNITS;
@@ -190,8 +193,10 @@ static void draw_block(const struct gold *run, struct block *block)
 }
 
 /* Fill in which edges of an arm could break within the block. */
-WIDE static void near(const uint8_t *restrict row, const int32_t *restrict least,
-    const int32_t *restrict most, int64_t size, int32_t low, int32_t high, uint8_t *restrict close)
+WIDE(void, near,
+    (const uint8_t *restrict row, const int32_t *restrict least, const int32_t *restrict most,
+        int64_t size, int32_t low, int32_t high, uint8_t *restrict close),
+    (row, least, most, size, low, high, close))
 {
     for (int64_t x = 0; x < size; x++)
         close[x] = row[x] & ((low < most[x]) | (least[x] < high));
@@ -211,8 +216,10 @@ static void fill_table(const struct gold *run, struct block *block)
 
 /* Fill in after which sweeps the distance of two arms may exceed their radii, after the pull of the
  * first or that of the second. */
-WIDE static void maybe_apart(const struct gold *run, const struct block *block, int64_t first,
-    int64_t second, uint8_t *restrict apart)
+WIDE(void, maybe_apart,
+    (const struct gold *run, const struct block *block, int64_t first, int64_t second,
+        uint8_t *restrict apart),
+    (run, block, first, second, apart))
 {
     const int64_t ahead = run->counts[first] - block->begin;
     const int64_t behind = run->counts[second] - block->begin;

@@ -15,8 +15,8 @@ static int64_t find_stretches(const struct sweeps *run)
 }
 
 /* Pull each arm of a stretch for the m-th time, and shrink its interval; none becomes empty. */
-WIDE static void pull(
-    const struct sweeps *run, int64_t since, int64_t until, int64_t m, double reach)
+WIDE(void, pull, (const struct sweeps *run, int64_t since, int64_t until, int64_t m, double reach),
+    (run, since, until, m, reach))
 {
     const int64_t *restrict limits = run->limits;
     const uint64_t *restrict starts = run->starts, *restrict increments = run->increments;
@@ -56,8 +56,9 @@ static bool ends(const struct sweeps *run)
 }
 
 /* Whether every arm of a stretch overlaps one chain. */
-WIDE static bool overlap(
-    const struct sweeps *run, int64_t since, int64_t until, double begin, double end)
+WIDE(bool, overlap,
+    (const struct sweeps *run, int64_t since, int64_t until, double begin, double end),
+    (run, since, until, begin, end))
 {
     const double *restrict low = run->low, *restrict high = run->high;
     int64_t beyond = 0;

@@ -10,13 +10,26 @@
 
 #include "oddarm.h"
 
-/* For loops that gain by wide vectors: compiled also for processors that have them, and chosen
- * when the library is loaded. Results are the same to the last bit. Not with clang, which may lack
- * the code that detects the processor. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
+/* WIDE(result, name, (parameters), (their names)) { … } is a static function of a file whose loops
+ * gain by wide vectors: it is compiled twice, and the processor decides which version runs. Nothing
+ * is fused or summed in another order, so results are the same to the last bit. Attributes that let
+ * the linker choose (target_clones) are not for every system and compiler; a branch is. */
+#if defined(__x86_64__)
+extern bool has_avx2; /* set when the library is loaded (processor.c) */
+#define WIDE(result, name, parameters, names)                                                      \
+    static inline __attribute__((always_inline)) result name##_body parameters;                    \
+    static __attribute__((noinline, target("avx2"))) result name##_avx2 parameters                 \
+    {                                                                                              \
+        return name##_body names;                                                                  \
+    }                                                                                              \
+    static __attribute__((noinline)) result name##_plain parameters { return name##_body names; }  \
+    static inline result name parameters                                                           \
+    {                                                                                              \
+        return has_avx2 ? name##_avx2 names : name##_plain names;                                  \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) result name##_body parameters
 #else
-#define WIDE
+#define WIDE(result, name, parameters, names) static result name parameters
 #endif
 
 static inline double least_of(double a, double b) { return b < a ? b : a; }

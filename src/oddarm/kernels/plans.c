@@ -176,7 +176,7 @@ struct filler cheapest_filler(const struct arms *arms, const struct stride *stri
     return best;
 }
 
-WIDE static int64_t count_up_to(const double *values, int64_t n, double most)
+WIDE(int64_t, count_up_to, (const double *values, int64_t n, double most), (values, n, most))
 {
     int64_t count = 0;
     for (int64_t k = 0; k < n; k++)

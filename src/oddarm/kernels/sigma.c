@@ -36,8 +36,10 @@ static struct sums add_up(const struct visits *run)
 
 /* The radii of Agresti and Coull, and that of the threshold, which is returned. What is the same
  * for each arm stands apart from the sums, so that it is done for several arms at once. */
-WIDE static double agresti(int64_t n, double k, double z, const double *restrict totals,
-    const double *restrict m, double *restrict p, double *restrict part, double *restrict radius)
+WIDE(double, agresti,
+    (int64_t n, double k, double z, const double *restrict totals, const double *restrict m,
+        double *restrict p, double *restrict part, double *restrict radius),
+    (n, k, z, totals, m, p, part, radius))
 {
     const double square = z * z;
     for (int64_t j = 0; j < n; j++) {

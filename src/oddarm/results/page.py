@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from oddarm.errors import MissingExtraError
+from oddarm._extras import PLOT, require
 from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
 from oddarm.results.plot import plot_intervals
 from oddarm.results.sentence import counted
@@ -127,10 +127,9 @@ def _table(result: Result, rows: Sequence[ArmRow]) -> str:
 
 def _plot(result: Result) -> str:
     """Return the plot as SVG, with text as outlines so that it looks the same everywhere."""
-    try:
-        from matplotlib import rc_context
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "a page with a plot") from None
+    require(PLOT)
+    from matplotlib import rc_context
+
     colours: dict[Any, Any] = {f"{name}.color": INK for name in ("text", "xtick", "ytick", "grid")}
     colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
     with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):

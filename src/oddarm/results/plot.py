@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._extras import PLOT, require
 from oddarm._text import printable, shortened
 from oddarm._typing import Floats
-from oddarm.errors import MissingExtraError
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.sentence import rounded_down
 
@@ -90,11 +90,10 @@ def plot_intervals(
 
 def _new_axes(arms: int, width: float) -> Axes:
     """Return the axes of a new figure, which is as high as so many arms need."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "a plot") from None
+    require(PLOT)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     height = float(np.clip(1.4 + 0.19 * arms, 3.0, 9.0))
     figure = Figure(figsize=(width, height), layout="tight")
     FigureCanvasAgg(figure)

@@ -6,24 +6,20 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from oddarm.errors import MissingExtraError
-from oddarm.results.sentence import glance
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
-try:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-except ImportError:
-    raise MissingExtraError("rich", "cli", "a progress bar") from None
+from oddarm.results.sentence import glance
 
 if TYPE_CHECKING:
     from oddarm.search import Search

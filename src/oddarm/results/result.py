@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oddarm._extras import RESULT_FRAME, require
 from oddarm._text import printable
 from oddarm._typing import Floats
-from oddarm.errors import MissingExtraError
 from oddarm.problem import Problem
 from oddarm.results.sentence import amount, answer, counted, two_digits
 from oddarm.results.table import Column, text_table
@@ -319,10 +319,9 @@ class Result:
 
     def to_frame(self) -> Any:
         """Return one row per arm as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "frame", "a data frame of the result") from None
+        require(RESULT_FRAME)
+        import pandas as pd
+
         return pd.DataFrame([asdict(row) for row in self.arms])
 
     def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from oddarm._checks import is_number, whole_number
+from oddarm._extras import PROGRESS, Need, require
 from oddarm._text import plural
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import (
@@ -106,7 +107,7 @@ def find(
     run_options = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
     table: TableOptions = _part(options, TableOptions)
     given: SearchOptions = _part(options, SearchOptions)
-    with _opened(pull, table, given) as opened:
+    with _opened(pull, table, given, [PROGRESS] if progress else []) as opened:
         search, source = _prepare(opened, arms, strategy, given)
         result = _drive(search, source, run_options)
     if opened is pull:
@@ -316,7 +317,9 @@ def _part(options: FindOptions, kind: type[Any]) -> Any:
 
 
 @contextmanager
-def _opened(pull: Any, table: TableOptions, options: SearchOptions) -> Iterator[Any]:
+def _opened(
+    pull: Any, table: TableOptions, options: SearchOptions, also: Sequence[Need] = ()
+) -> Iterator[Any]:
     """Open data as a source, to be closed afterwards; leave a function or a source as it is."""
     if isinstance(pull, Source) or callable(pull):
         if table:
@@ -341,8 +344,9 @@ def _opened(pull: Any, table: TableOptions, options: SearchOptions) -> Iterator[
                 f"data without {name}: name the column {words}, "
                 "as in oddarm.find(data, arm='host', reward='slow')."
             )
-    from oddarm.sources.table.opening import open_table
+    from oddarm.sources.table.opening import need_of, open_table
 
+    require(need_of(pull), *also)
     with open_table(
         pull, **table, rewards=options.get("rewards"), seed=options.get("seed", 0)
     ) as source:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from oddarm._extras import PROGRESS, require
 from oddarm.runner.interrupts import Interrupts
 from oddarm.runner.queue import PullQueue
 from oddarm.search import Search
@@ -52,6 +53,7 @@ class Session:
     def __enter__(self) -> Self:
         self._save()  # a search that cannot be saved fails now, before any pull
         if self._progress:
+            require(PROGRESS)
             from oddarm.results.progress import SearchProgress
 
             self._watchers.append(self._stack.enter_context(SearchProgress()))

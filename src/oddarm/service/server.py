@@ -16,7 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
-from oddarm.errors import MissingExtraError, ParameterError
+from oddarm._extras import POSTGRES, SERVICE, require
+from oddarm._postgres_url import is_postgres
+from oddarm.errors import ParameterError
 
 __all__ = ["STUDY_MEMORY", "bind", "is_loopback", "read_token", "serve"]
 
@@ -54,18 +56,16 @@ def serve(
             f"host {host!r} can be reached from elsewhere: pass a token file, or listen on "
             "127.0.0.1."
         )
-    try:
-        import uvicorn
+    require(SERVICE, *([POSTGRES] if is_postgres(str(storage)) else []))
+    import uvicorn
 
-        from oddarm.service.app import create_app
-        from oddarm.service.connections import (
-            Crowd,
-            TimedConnection,
-            most_connections,
-            raise_file_limit,
-        )
-    except ImportError:
-        raise MissingExtraError("fastapi and uvicorn", "service", "the service") from None
+    from oddarm.service.app import create_app
+    from oddarm.service.connections import (
+        Crowd,
+        TimedConnection,
+        most_connections,
+        raise_file_limit,
+    )
     from oddarm.service.logs import log_to_stderr
 
     with bind(host, port) as listening:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from oddarm._typing import Floats, Indices, Wholes
-from oddarm.errors import MissingExtraError, SourceError
+from oddarm.errors import SourceError
 from oddarm.sources.table.files import not_utf8
 from oddarm.sources.table.rows import (
     SEVERAL,
@@ -275,10 +275,7 @@ class Connection:
     """A DuckDB in memory, with a temporary folder for data that does not fit in memory."""
 
     def __init__(self) -> None:
-        try:
-            self._duckdb: Any = import_module("duckdb")
-        except ImportError:
-            raise MissingExtraError("duckdb", "table", "sampling a table") from None
+        self._duckdb: Any = import_module("duckdb")
         self.error: type[Exception] = self._duckdb.Error
         self.denied: type[Exception] = self._duckdb.PermissionException
         folder = tempfile.mkdtemp(prefix="oddarm-")

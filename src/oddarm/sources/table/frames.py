@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from oddarm.errors import MissingExtraError, ParameterError, SourceError
+from oddarm.errors import ParameterError, SourceError
 from oddarm.sources.table.rows import sentence
 
 __all__ = ["as_arrow"]
@@ -13,12 +13,8 @@ __all__ = ["as_arrow"]
 
 def as_arrow(data: Any) -> Any:
     """Return a frame as a pyarrow table; anything else is refused."""
-    try:
-        narwhals: Any = import_module("narwhals")
-        arrow: Any = import_module("pyarrow")
-    except ImportError as error:
-        missing = error.name or "narwhals"
-        raise MissingExtraError(missing, "table", "sampling a data frame") from None
+    narwhals: Any = import_module("narwhals")
+    arrow: Any = import_module("pyarrow")
     try:
         frame = narwhals.from_native(data)
     except TypeError:

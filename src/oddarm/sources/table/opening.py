@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from oddarm._checks import whole_number
+from oddarm._extras import DATA_FRAME, POSTGRES, TABLE, Need, require
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Clipped, Rewards, RowsKind
@@ -20,7 +21,7 @@ from oddarm.sources.table.postgres import PostgresRows, open_postgres
 from oddarm.sources.table.rows import Pick
 from oddarm.sources.table.source import TableSource
 
-__all__ = ["clip_of", "open_rows", "open_table", "picked", "warn_caller"]
+__all__ = ["clip_of", "need_of", "open_rows", "open_table", "picked", "warn_caller"]
 
 D = TypeVar("D", bound=DuckRows)
 P = TypeVar("P", bound=PostgresRows)
@@ -137,6 +138,14 @@ def clip_of(rewards: Any) -> tuple[float, float] | None:
     return (rewards.low, rewards.high) if isinstance(rewards, Clipped) else None
 
 
+def need_of(data: Any) -> Need:
+    """Return what it takes to open data: the packages for a file, a frame or a database."""
+    if isinstance(data, str) and is_postgres(data):
+        return POSTGRES
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    return DATA_FRAME if path is None else TABLE
+
+
 def open_rows(
     data: Any, pick: Pick, encoding: str | None, kinds: tuple[Callable[..., D], Callable[..., P]]
 ) -> D | P:
@@ -148,6 +157,7 @@ def open_rows(
         encoding: As for `open_table`.
         kinds: What to make of rows that DuckDB reads, and of those that PostgreSQL reads.
     """
+    require(need_of(data))
     duck, postgres = kinds
     if pick.table is not None and pick.query is not None:
         raise ParameterError("table and query are both given, must be one of them: drop the other.")

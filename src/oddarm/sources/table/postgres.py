@@ -16,7 +16,7 @@ import numpy as np
 
 from oddarm._postgres_url import PostgresURL
 from oddarm._typing import Floats, Indices, Wholes
-from oddarm.errors import MissingExtraError, ParameterError, SourceError
+from oddarm.errors import ParameterError, SourceError
 from oddarm.sources.table.rows import (
     SEVERAL,
     Pick,
@@ -247,10 +247,7 @@ R = TypeVar("R", bound=PostgresRows)
 
 def open_postgres(url: str, pick: Pick, kind: Callable[..., R]) -> R:
     """Return the rows of a table or query of a PostgreSQL database."""
-    try:
-        psycopg: Any = import_module("psycopg")
-    except ImportError:
-        raise MissingExtraError("psycopg", "postgres", "sampling a PostgreSQL table") from None
+    psycopg: Any = import_module("psycopg")
     address = PostgresURL.parse(url)
     try:
         options = psycopg.conninfo.conninfo_to_dict(url)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from oddarm._extras import POSTGRES, require
 from oddarm._postgres_url import PostgresURL
 from oddarm.errors import (
-    MissingExtraError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
@@ -80,12 +80,11 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: PostgresURL) -> None:
         super().__init__()
-        try:
-            import psycopg
+        require(POSTGRES)
+        import psycopg
 
-            from oddarm.store.database.postgres_connection import SilentServerError
-        except ImportError:
-            raise MissingExtraError("psycopg", "postgres", "a study in PostgreSQL") from None
+        from oddarm.store.database.postgres_connection import SilentServerError
+
         self._address = url
         self.url = url.shown
         self.broken: tuple[type[Exception], ...] = (psycopg.OperationalError,)  # type: ignore[misc]
