@@ -1,7 +1,8 @@
 """A pytest plugin: `pytest --odd-flaky[=MINUTES]` says which tests are flaky.
 
 pytest loads this module in every session of an environment that has oddarm, so it imports nothing
-else of oddarm until the option is used. docs/howto/flaky-tests.md is the guide.
+else of oddarm until the option is used. docs/howto/flaky-tests.md is the guide. There is nothing
+to rewrite in its assertions: PYTEST_DONT_REWRITE.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_minutes,
         metavar="MINUTES",
         help=f"Run the tests again until it is clear which are flaky, for at most MINUTES "
-        f"(default {MINUTES:g}).",
+        f"after their first run (default {MINUTES:g}).",
     )
     group.addoption(
         "--odd-flaky-rate",

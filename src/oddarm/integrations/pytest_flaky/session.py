@@ -15,6 +15,7 @@ from oddarm.errors import OddarmError
 from oddarm.integrations.pytest_flaky.hunt import Answer, Hunt
 from oddarm.integrations.pytest_flaky.report import answer_dict, answer_lines, properties
 from oddarm.integrations.pytest_flaky.study import Study, fingerprint
+from oddarm.results.sentence import counted
 
 __all__ = ["UNDECIDED", "FlakySession", "start"]
 
@@ -100,7 +101,7 @@ class FlakySession:
         """The phase and the outcome of each report of the run that is under way."""
         self.isolate: bool = config.getoption("odd_flaky_isolate")
         self.limit = 60.0 * float(config.getoption("odd_flaky"))
-        self.started = time.monotonic()
+        self.started = self.ends = time.monotonic()
         self.rerunning = False
         self.time_is_up = False
 
@@ -110,9 +111,9 @@ class FlakySession:
         if config.option.collectonly or getattr(config.option, "setuponly", False):
             return
         self.items = {item.nodeid: item for item in session.items}
-        self.codes = {
-            test: fingerprint(item.path, config.rootpath) for test, item in self.items.items()
-        }
+        paths = {item.path for item in session.items}
+        codes = {path: fingerprint(path, config.rootpath) for path in paths}
+        self.codes = {test: codes[item.path] for test, item in self.items.items()}
         earlier, self.changed = self.study.known(self.codes)
         self.known = len(earlier)
         self.hunt = Hunt(
@@ -149,7 +150,7 @@ class FlakySession:
         if outcomes:
             hunt.tell(test, "failed" in outcomes)
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Let pytest run every test once, then run tests again until all is decided."""
         done = yield
@@ -162,6 +163,7 @@ class FlakySession:
         """Run tests as the hunt asks for, in the order in which they were collected."""
         position = {test: k for k, test in enumerate(self.items)}
         shown = time.monotonic()
+        self.ends = shown + self.limit
         asked = hunt.ask()
         if asked:
             self._say(f"\nodd-flaky: running tests again for up to {self.limit / 60:g} minutes")
@@ -200,7 +202,7 @@ class FlakySession:
 
     def must_tear_down(self) -> bool:
         """Whether nothing may stay set up after the run that is under way."""
-        self.time_is_up = self.time_is_up or time.monotonic() > self.started + self.limit
+        self.time_is_up = self.time_is_up or time.monotonic() > self.ends
         # A fixture that failed is not set up again for as long as its scope stays.
         return self.isolate or self.time_is_up or ("setup", "failed") in self.phases
 
@@ -254,7 +256,7 @@ class FlakySession:
         """Return what is kept for the next session, and what was forgotten."""
         if self.study.path is None:
             return "The runs are not kept: pytest's cache is off, and there is no --odd-flaky-study."
-        known = f"The runs of {self.known:,} tests were known from earlier sessions. "
+        known = f"The runs of {counted(self.known, 'tests')} were known from earlier sessions. "
         changed = f"{self.changed:,} began anew: their file or a conftest.py has changed. "
         kept = f"The runs are kept in {self.study.path}."
         return known * bool(self.known) + changed * bool(self.changed) + kept

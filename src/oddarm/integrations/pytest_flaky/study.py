@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ FORMAT = "oddarm.flaky"
 VERSION = 1
 
 
-@cache
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
@@ -65,7 +63,10 @@ class Study:
         return known, len(stored) - len(known)
 
     def save(self, codes: Mapping[str, str], records: Mapping[str, Record]) -> None:
-        """Write the records; tests that were not collected keep theirs."""
+        """Write the records; tests that were not collected keep theirs.
+
+        A test that is stuck begins anew: the next session is another process.
+        """
         if self.path is None:
             return
         self.tests |= {test: (codes[test], record) for test, record in records.items()}
@@ -77,7 +78,7 @@ class Study:
                 "tail": record.tail,
             }
             for test, (code, record) in self.tests.items()
-            if record.runs
+            if record.runs and record.status != "stuck"
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         state = {"format": FORMAT, "version": VERSION, "tests": tests}
