@@ -22,7 +22,7 @@ from scipy.stats import binom
 from oddarm.integrations.pytest_flaky.hunt import Hunt
 from verification.report import Check
 
-__all__ = ["checks", "cheapest_fixed", "right_and_runs"]
+__all__ = ["cheapest_fixed", "checks", "right_and_runs"]
 
 TESTS, FLAKY = 60, 3
 BACKGROUNDS = (0.0, 0.002, 0.005)
@@ -113,7 +113,7 @@ def _fixed_words(seeds: int, background: float, wanted: float) -> str:
     return f"{runs * TESTS:,} ({runs} each, {count} failed)" if count else "more than 36,000"
 
 
-SUITE = '''
+SUITE = """
 import json
 import random
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_flaky(rate):
 
 def test_broken():
     assert False
-'''
+"""
 
 
 def real_session(seed: int) -> bool:
@@ -165,6 +165,8 @@ def real_session(seed: int) -> bool:
             check=False,
         )
         answer = json.loads((folder / "answer.json").read_text())
-    statuses = [(row["test"].split("::")[1].split("[")[0], row["status"]) for row in answer["tests"]]
+    statuses = [
+        (row["test"].split("::")[1].split("[")[0], row["status"]) for row in answer["tests"]
+    ]
     expected = [("test_sound", "sound")] * (TESTS - FLAKY - 1) + [("test_flaky", "flaky")] * FLAKY
     return statuses == [*expected, ("test_broken", "broken")]

@@ -16,7 +16,7 @@ from oddarm.integrations.pytest_flaky.strategy import (
 )
 from oddarm.search import Search
 
-__all__ = ["ALWAYS", "Answer", "Hunt", "Record", "Row"]
+__all__ = ["ALWAYS", "Answer", "Hunt", "Record", "Row", "Turns"]
 
 ALWAYS = 10
 """A test that failed in each of so many runs, and in all before or in none, is not called flaky: it
@@ -29,6 +29,9 @@ LEAST_ARMS = 3
 ENOUGH = 50.0
 """A test that never fails is told this many passes, divided by the rate that matters: the odds that
 it is sound are then beyond any that are asked for."""
+
+FIRST_ALLOWANCE = 1.0
+"""So many seconds every test has in all before some wait for others."""
 
 Status = Literal["flaky", "broken", "stuck", "sound", "undecided", "left out"]
 
@@ -138,6 +141,31 @@ class Answer:
         return self.fixed * self.judged - self.all_runs
 
 
+class Turns:
+    """Who comes next, so that all tests get about as much time.
+
+    A test of a millisecond is decided while one of a minute runs once. If both ran equally often,
+    hardly anything would be decided when time is up. Tests that took no more than `allowance`
+    seconds in all wait for nobody.
+    """
+
+    def __init__(self) -> None:
+        self.allowance = FIRST_ALLOWANCE
+        self.seconds: dict[str, float] = {}
+
+    def took(self, test: str, seconds: float) -> None:
+        """Take note of how long a run of a test took."""
+        self.seconds[test] = self.seconds.get(test, 0.0) + seconds
+
+    def due(self, asked: Sequence[str]) -> list[str]:
+        """Return those of the tests asked for that come now; the others are asked for again."""
+        seconds = {test: self.seconds.get(test, 0.0) for test in asked}
+        least = min(seconds.values(), default=0.0)
+        while self.allowance < least:
+            self.allowance *= 2
+        return [test for test in asked if seconds[test] <= self.allowance]
+
+
 class Hunt:
     """Asks for tests to run, is told whether each failed, and says which are flaky.
 
@@ -182,8 +210,8 @@ class Hunt:
         doubtful = [test for test in self._live() if self._in_doubt(test)]
         if doubtful:
             return doubtful
-        if self._search is None:
-            self._search = self._new_search()
+        if self._search is None or self._search.done:
+            self._search = self._new_search()  # runs after the last decision may open it again
         return [] if self._search is None else self._search.ask()
 
     def _live(self) -> list[str]:
@@ -247,9 +275,7 @@ class Hunt:
             record = self.records[test]
             status: Status = "flaky" if above[k] else "sound" if below[k] else "undecided"
             ends = float(result.low[k]), float(result.high[k])
-            rows[test] = Row(
-                test, status, record.runs, record.failures, *ends, odds=float(odds[k])
-            )
+            rows[test] = Row(test, status, record.runs, record.failures, *ends, odds=float(odds[k]))
         flaky = int(above[: len(judged)].sum())
         return Answer(
             verdict="flaky" if flaky else "none" if search.done else "undecided",

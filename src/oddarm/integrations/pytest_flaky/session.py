@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from oddarm.errors import OddarmError
-from oddarm.integrations.pytest_flaky.hunt import Answer, Hunt
+from oddarm.integrations.pytest_flaky.hunt import Answer, Hunt, Turns
 from oddarm.integrations.pytest_flaky.report import answer_dict, answer_lines, properties
 from oddarm.integrations.pytest_flaky.study import Study, fingerprint
 from oddarm.results.sentence import counted
@@ -104,6 +104,7 @@ class FlakySession:
         self.started = self.ends = time.monotonic()
         self.rerunning = False
         self.time_is_up = False
+        self.turns = Turns()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Begin to hunt among the tests that were collected."""
@@ -134,14 +135,18 @@ class FlakySession:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Count the run of a test."""
         self.phases = []
+        begun = time.monotonic()
         done = yield
+        self.turns.took(item.nodeid, time.monotonic() - begun)
         if self.hunt is not None and item.nodeid in self.hunt.records:
             self._count(self.hunt, item.nodeid)
         return done
 
     def _count(self, hunt: Hunt, test: str) -> None:
         outcomes = {outcome for _, outcome in self.phases}
-        last = dict(self.phases)  # the last report of each phase; subtests have reports of their own
+        last = dict(
+            self.phases
+        )  # the last report of each phase; subtests have reports of their own
         for kind in ("skipped", "expected to fail"):
             if kind in (last.get("setup"), last.get("call")):
                 again = " in a run of it" if self.rerunning else ""
@@ -166,9 +171,9 @@ class FlakySession:
         self.ends = shown + self.limit
         asked = hunt.ask()
         if asked:
-            self._say(f"\nodd-flaky: running tests again for up to {self.limit / 60:g} minutes")
+            self._say(f"odd-flaky: running tests again for up to {self.limit / 60:g} minutes")
         while asked and not (self.time_is_up or session.shouldstop or session.shouldfail):
-            batch = sorted(asked, key=position.__getitem__)
+            batch = sorted(self.turns.due(asked), key=position.__getitem__)
             for k, test in enumerate(batch):
                 following = batch[k + 1] if k + 1 < len(batch) else None
                 if test not in hunt.left_out:
@@ -177,7 +182,7 @@ class FlakySession:
                     break
             if time.monotonic() > shown + PROGRESS_SECONDS:
                 shown = time.monotonic()
-                self._say(f"odd-flaky: {hunt.runs:,} runs, {len(set(asked)):,} tests undecided")
+                self._say(f"odd-flaky: {hunt.runs:,} runs, {len(set(asked)):,} tests in question")
             asked = hunt.ask()
         last = self._next_item(session, [])
         self.config.hook.pytest_runtest_protocol(item=last, nextitem=None)
@@ -224,6 +229,7 @@ class FlakySession:
     def _say(self, line: str) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self.config.get_verbosity() >= 0:
+            reporter.ensure_newline()
             reporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
@@ -255,7 +261,9 @@ class FlakySession:
     def _kept(self) -> str:
         """Return what is kept for the next session, and what was forgotten."""
         if self.study.path is None:
-            return "The runs are not kept: pytest's cache is off, and there is no --odd-flaky-study."
+            return (
+                "The runs are not kept: pytest's cache is off, and there is no --odd-flaky-study."
+            )
         known = f"The runs of {counted(self.known, 'tests')} were known from earlier sessions. "
         changed = f"{self.changed:,} began anew: their file or a conftest.py has changed. "
         kept = f"The runs are kept in {self.study.path}."
@@ -294,5 +302,6 @@ def _add_properties(config: pytest.Config, answer: Answer) -> None:
     from _pytest.junitxml import xml_key  # what the fixture record_testsuite_property uses
 
     xml = config.stash.get(xml_key, None)
-    for name, value in properties(answer) if xml is not None else ():
-        xml.add_global_property(name, value)
+    if xml is not None:
+        for name, value in properties(answer):
+            xml.add_global_property(name, value)

@@ -151,15 +151,13 @@ class FailureRatesRun(Run):
         self.update_many(np.array([arm], dtype=np.intp))
 
     def update_many(self, arms: Indices) -> None:
-        """Weigh the evidence of arms anew; the most that it ever was is what counts."""
+        """Weigh the evidence of arms anew: it is a function of the tally."""
         failures, runs = self.tally.totals[arms], self.tally.counts[arms].astype(np.float64)
         equal = np.full(len(self._above), 1 / len(self._above))
-        above = log_evidence(failures, runs, self.levels.lower, self._above, equal)
-        below = log_evidence(
-            failures, runs, self.levels.upper, self._below, np.array(BELOW_WEIGHTS)
-        )
-        self.for_above[arms] = np.maximum(self.for_above[arms], above)
-        self.for_below[arms] = np.maximum(self.for_below[arms], below)
+        lower, upper = self.levels.lower, self.levels.upper
+        weights = np.array(BELOW_WEIGHTS)
+        self.for_above[arms] = log_evidence(failures, runs, lower, self._above, equal)
+        self.for_below[arms] = log_evidence(failures, runs, upper, self._below, weights)
         if self.verdict == "running" and (self.above | self.below).all():
             self.verdict = "confirmed" if self.above.any() else "none"
 
@@ -225,7 +223,7 @@ class FailureRatesRun(Run):
             above, -math.log(self.levels.alarm), math.log((above.sum() + 1) / self.levels.miss)
         )
         missing = np.maximum(wanted - np.where(above, self.for_above, self.for_below), 0.0)
-        return math.ceil(np.where(decided, 0.0, missing / np.maximum(gain, 1e-4)).sum())
+        return math.ceil(float(np.where(decided, 0.0, missing / np.maximum(gain, 1e-4)).sum()))
 
 
 @dataclass(frozen=True)
