@@ -95,6 +95,7 @@ def test_flaky():
     found = list(flaky.checks(seeds=4, deltas=(0.05,), backgrounds=(0.005,), sessions=1))
     assert [str(c) for c in found if not c.holds] == []
     assert [c.runs for c in found] == [4, 1]
+    assert found[-1].errors == 0, "the real session"
     runs, count = flaky.cheapest_fixed(range(20), 0.0, 0.95)
     assert 40 < runs < 70
     assert count == 1

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
+import oddarm
 from oddarm.integrations.pytest_flaky.hunt import Hunt
 from verification.report import Check
 
@@ -103,6 +104,15 @@ def checks(
                 f"{spent:,.0f} runs; fixed: {promised} to be right in {100 * (1 - delta):g} %, "
                 f"{as_often} to be right as often",
             )
+    general = [general_rule(seed) for seed in range(seeds // 10)]
+    if general:
+        yield Check(
+            "the general rule: min_gap alone",
+            sum(not right for right, _ in general),
+            len(general),
+            0.05,
+            f"{np.mean([runs for _, runs in general]):,.0f} runs",
+        )
     failed = sum(not real_session(seed) for seed in range(sessions))
     if sessions:
         yield Check("real sessions of pytest", failed, sessions, 0.05)
@@ -170,3 +180,10 @@ def real_session(seed: int) -> bool:
     ]
     expected = [("test_sound", "sound")] * (TESTS - FLAKY - 1) + [("test_flaky", "flaky")] * FLAKY
     return statuses == [*expected, ("test_broken", "broken")]
+
+
+def general_rule(seed: int) -> tuple[bool, int]:
+    """Return whether a search by `min_gap` alone finds the flaky tests, and in how many runs."""
+    rates = np.array([rate for rate in Suite.drawn(seed, 0.0).rates.values() if rate < 1])
+    result = oddarm.simulate(rates, min_gap=0.05, max_outliers=6, seed=seed)
+    return set(result.outliers) == set(np.flatnonzero(rates).tolist()), result.pulls

@@ -103,7 +103,8 @@ def _cells(row: Row) -> list[str]:
     evidence = f"{odds:,.1f} : 1" if odds < MOST_ODDS else f"> {MOST_ODDS:,} : 1"
     ends = percent(row.low), percent(row.high)
     counts = f"{row.failures:,}", f"{row.runs:,}"
-    return [row.status, percent(row.rate), *ends, *counts, evidence, printable(row.test)]
+    status = "below rate" if row.status == "sound" else row.status
+    return [status, percent(row.rate), *ends, *counts, evidence, printable(row.test)]
 
 
 def _history(row: Row) -> str:
