@@ -269,6 +269,26 @@ def test_kinds_of_tests(pytester, run):
     assert result.ret == 0
 
 
+def test_a_test_that_is_left_out_in_the_middle_of_a_round(pytester, run):
+    """What a test that is left out had set up does not trouble the test of another file."""
+    pytester.makepyfile(
+        test_one="""
+        import pytest
+
+        runs = []
+        def test_a():
+            runs.append(1)
+            assert len(runs) != 2
+            if len(runs) == 5:
+                pytest.skip("busy")
+        """,
+        test_two="def test_b(): pass",
+    )
+    _, _, rows = answer_of(pytester, run, rate=0.1)
+    assert rows["test_a"]["status"] == "left out"
+    assert rows["test_b"]["failures"] == 0
+
+
 def test_runs_add_up(pytester, run):
     """Runs of earlier sessions count, until the file changes or one begins anew."""
     files = pytester.makepyfile(test_a="def test_a(): pass", test_b="def test_b(): pass")

@@ -154,6 +154,8 @@ class FlakySession:
                 return
         if outcomes:
             hunt.tell(test, "failed" in outcomes)
+        else:
+            hunt.leave_out(test, "gave no report")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -176,8 +178,7 @@ class FlakySession:
             batch = sorted(self.turns.due(asked), key=position.__getitem__)
             for k, test in enumerate(batch):
                 following = batch[k + 1] if k + 1 < len(batch) else None
-                if test not in hunt.left_out:
-                    self._run(session, test, following)
+                self._run(session, test, following)  # also if it is left out by now
                 if self.time_is_up or session.shouldstop:
                     break
             if time.monotonic() > shown + PROGRESS_SECONDS:
