@@ -11,6 +11,8 @@ import pytest
 
 from support.postgres_server import PostgresMissingError, postgres_server
 
+pytest_plugins = "pytester"  # tests/integrations runs pytest in pytest
+
 # A shell starts background jobs with Ctrl-C ignored, and programs that tests start inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

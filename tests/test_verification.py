@@ -3,7 +3,18 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from verification import bounded, coverage, evidence, gold, limit, question, rivals, scan, tables
+from verification import (
+    bounded,
+    coverage,
+    evidence,
+    flaky,
+    gold,
+    limit,
+    question,
+    rivals,
+    scan,
+    tables,
+)
 from verification.report import Check
 
 import oddarm
@@ -76,6 +87,18 @@ def test_what_every_method_needs(name):
     found = oddarm.theory.least_pulls(asked.means, **asked.options)
     assert found.pulls == pytest.approx(asked.least, rel=0.01)
     assert found.unsettled < 0.02
+
+
+@pytest.mark.slow
+def test_flaky():
+    """Flaky tests are found as often as promised, and a fixed number of runs has to be searched."""
+    found = list(flaky.checks(seeds=4, deltas=(0.05,), backgrounds=(0.005,), sessions=1))
+    assert [str(c) for c in found if not c.holds] == []
+    assert [c.runs for c in found] == [4, 1]
+    assert found[-1].errors == 0, "the real session"
+    runs, count = flaky.cheapest_fixed(range(20), 0.0, 0.95)
+    assert 40 < runs < 70
+    assert count == 1
 
 
 FALSE_CLAIMS = [

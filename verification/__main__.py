@@ -14,6 +14,7 @@ from verification import (
     delays,
     evidence,
     faults,
+    flaky,
     gold,
     interrupts,
     limit,
@@ -51,6 +52,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "proxied": proxied.checks,
     "delays": delays.checks,
     "interrupts": interrupts.checks,
+    "flaky": flaky.checks,
 }
 
 

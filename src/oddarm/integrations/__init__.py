@@ -1,0 +1,1 @@
+"""Where people already work: oddarm inside other tools, each behind its own name."""
