@@ -36,7 +36,9 @@ def pythons() -> list[str]:
     for minor in range(OLDEST[1], NEWEST_TRIED):
         name = f"python3.{minor}"
         for program in filter(None, (shutil.which(name, path=folder) for folder in folders)):
-            said = subprocess.run([program, "-c", "import venv, ensurepip"], capture_output=True)
+            said = subprocess.run(
+                [program, "-c", "import venv, ensurepip"], capture_output=True, check=False
+            )
             if said.returncode == 0:
                 found.setdefault(name, program)
     return list(found.values())

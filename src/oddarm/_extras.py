@@ -9,7 +9,7 @@ from oddarm.errors import MissingExtraError
 
 __all__ = [
     "COMMAND_LINE", "DATA_FRAME", "PLOT", "POSTGRES", "PROGRESS", "RESULT_FRAME", "SERVICE",
-    "TABLE", "Need", "require",
+    "SQLITE", "TABLE", "Need", "require",
 ]  # fmt: skip
 
 
@@ -31,6 +31,7 @@ COMMAND_LINE = Need("the oddarm command", ("typer", "rich"), "cli")
 PROGRESS = Need("a progress bar", ("rich",), "cli")
 TABLE = Need("sampling a table", ("duckdb",), "table")
 DATA_FRAME = Need("sampling a data frame", ("narwhals", "pyarrow", "duckdb"), "table")
+SQLITE = Need("sampling a SQLite file", ("pyarrow", "duckdb"), "table")
 POSTGRES = Need("PostgreSQL", ("psycopg",), "postgres")
 PLOT = Need("a plot", ("matplotlib",), "plot")
 RESULT_FRAME = Need("a data frame of the result", ("pandas",), "frame")

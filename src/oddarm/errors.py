@@ -2,6 +2,7 @@
 
     OddarmError (a ValueError)
     ├── ParameterError      a parameter of a problem, strategy or bound is out of range
+    │   └── MissingColumnsError   data without the name of the column of its arms or rewards
     ├── RewardError         a reward, or a batch with one bad reward, was refused
     ├── UnknownArmError     the name of an arm that the search does not have
     ├── SourceError         a source that cannot serve the search, or failed for too many arms
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from oddarm.results.result import Result
 
 __all__ = [
+    "MissingColumnsError",
     "MissingExtraError",
     "OddarmError",
     "ParameterError",
@@ -53,6 +55,22 @@ class OddarmError(ValueError):
 
 class ParameterError(OddarmError):
     """A parameter is outside its range."""
+
+
+class MissingColumnsError(ParameterError):
+    """The column of the arms or that of the rewards is not named.
+
+    Attributes:
+        name: What the data is called.
+        missing: What is not named: arm, reward or both.
+        columns: The columns of the data, each with its name and its type in plain words.
+        suggestion: The columns that are most likely the arm and the reward.
+    """
+
+    name: str = "the data"
+    missing: Sequence[str] = ()
+    columns: Sequence[tuple[str, str]] = ()
+    suggestion: tuple[str, str] = ("host", "slow")
 
 
 class RewardError(OddarmError):

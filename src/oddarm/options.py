@@ -153,6 +153,7 @@ class TableOptions(TypedDict, total=False):
     min_rows: int | None
     bad_rows: Literal["error", "skip"]
     encoding: str | None
+    format: str | None
     replace: bool
 
 

@@ -205,7 +205,7 @@ def test_bundled_flights(find):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["requests.csv"], "--arm is missing"),
+        (["requests.csv"], "--arm and --reward are missing"),
         (["requests.csv", "--arm", "host"], "--reward is missing"),
         (["requests.csv", "--arm", "nope", "--reward", "ms"], "no column 'nope'"),
         (["requests.csv", "--arm", "host", "--reward", "nope"], "'nope'"),
@@ -261,7 +261,7 @@ def test_a_plot_without_matplotlib(find, monkeypatch, plot):
     monkeypatch.setattr(oddarm, "find", lambda *_, **__: pytest.fail("it searched"))
     code, out, err = find(*USUAL, "--plot", plot)
     assert (code, out) == (2, "")
-    assert "--plot needs matplotlib, which is not installed: run" in err
+    assert "a plot needs matplotlib, which is not installed: run" in err
 
 
 def test_latin_1(find, tmp_path):

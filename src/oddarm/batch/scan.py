@@ -14,7 +14,8 @@ from oddarm.options import ProblemOptions, check_names
 from oddarm.results.result import Result
 from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.search import Search
-from oddarm.sources.table.opening import clip_of, picked, warn_caller
+from oddarm.sources.table.files import FileOptions
+from oddarm.sources.table.opening import clip_of, picked, refuse_missing, warn_caller
 from oddarm.sources.table.rows import few_rows_sentence, range_sentence, single_rows_sentence
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
@@ -36,6 +37,7 @@ def scan(
     min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
+    format: str | None = None,  # noqa: A002
     **problem: Unpack[ProblemOptions],
 ) -> Result:
     """Find the outlying arms of a table, by all of its rows at once.
@@ -51,8 +53,8 @@ def scan(
         arm: The column that names the arm, or several columns; none for a mapping.
         reward: The column of the reward, or an SQL expression such as "delay > 15".
         where: An SQL condition on the rows.
-        table: The table of a DuckDB file or PostgreSQL database.
-        query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
+        table: The table of a SQLite or DuckDB file or a PostgreSQL database.
+        query: An SQL query on such a database, in place of a table.
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
         rows: "sample" if the rows are a sample of what the arms do, as those of a log are; "all" if
@@ -60,6 +62,7 @@ def scan(
         min_rows: The fewest rows of an arm; arms with fewer are left out and counted.
         bad_rows: As for `open_table`.
         encoding: As for `open_table`.
+        format: As for `open_table`.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
     Example:
@@ -76,21 +79,20 @@ def scan(
         raise ParameterError(f"rows == {rows!r}, must be 'sample' or 'all'.")
     least = 1 if min_rows is None else whole_number("min_rows", min_rows, 1)
     if isinstance(data, Mapping):
-        if (arm, reward, where, table, query, encoding) != (None,) * 6:
-            raise ParameterError("a mapping of rewards with a column, SQL or encoding: drop it.")
+        if (arm, reward, where, table, query, encoding, format) != (None,) * 7:
+            raise ParameterError(
+                "a mapping of rewards with a column, SQL, encoding or format: drop it."
+            )
         sums = sums_of_arrays(data, clip_of(rewards), least)
     else:
-        missing = [name for name, value in (("arm", arm), ("reward", reward)) if value is None]
+        options = FileOptions(encoding, format)
         if arm is None or reward is None:
-            raise ParameterError(
-                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: name the "
-                "columns, as in oddarm.scan(data, arm='host', reward='slow')."
-            )
+            refuse_missing(data, arm, reward, options, "scan", table=table, query=query)
         pick = picked(
             arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=least,
             bad_rows=bad_rows,
         )  # fmt: skip
-        sums = sums_of_table(data, pick, encoding, exact=rows == "all")
+        sums = sums_of_table(data, pick, options, exact=rows == "all")
     supposed = []
     if sums.skipped:
         were = "1 bad row was" if sums.skipped == 1 else f"{sums.skipped:,} bad rows were"

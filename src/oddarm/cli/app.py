@@ -12,9 +12,9 @@ from oddarm._text import printable
 from oddarm._version import __version__
 from oddarm.cli import find, plan, scan, serve, simulate, studies, watch
 from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
-from oddarm.cli.options import as_options
+from oddarm.cli.options import as_options, missing_words
 from oddarm.cli.signals import ended_by_signals
-from oddarm.errors import OddarmError
+from oddarm.errors import MissingColumnsError, OddarmError
 
 __all__ = ["app", "run"]
 
@@ -25,7 +25,6 @@ app = typer.Typer(
     name="oddarm",
     help="Find the arms that do not belong, with few samples and a stated error probability.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -65,6 +64,9 @@ def run() -> None:
         if stop.code in ENDED:
             print(f"oddarm: {ENDED[stop.code]}", file=sys.stderr)
         raise
+    except MissingColumnsError as error:
+        print(f"oddarm: {missing_words(error, sys.argv[1:])}", file=sys.stderr)
+        raise SystemExit(WRONG_USAGE) from None
     except OddarmError as error:
         print(f"oddarm: {printable(as_options(str(error)))}", file=sys.stderr)
         raise SystemExit(WRONG_USAGE) from None

@@ -31,13 +31,7 @@ OF_ONE_SEARCH = ("strategy", "replace", "max_cost", "plot", "save", "resume")
 
 def find(
     context: typer.Context,
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, Parquet, JSON lines or DuckDB file, a postgresql:// URL, or flights, "
-            "the data that comes with oddarm."
-        ),
-    ],
+    data: shared.Data,
     arm: shared.ArmColumns = None,
     reward: shared.RewardColumn = None,
     where: shared.Where = None,
@@ -61,6 +55,7 @@ def find(
     min_rows: shared.MinRows = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
+    format: shared.Format = None,  # noqa: A002
     replace: shared.Replace = False,
     noun: Annotated[
         str | None,
@@ -86,6 +81,7 @@ def find(
             "--compare", help="Run every strategy on the same rows; say what each needed."
         ),
     ] = False,
+    quiet: shared.Quiet = False,
     as_json: shared.JsonOnly = False,
 ) -> None:
     """Find the outliers among the arms of a table, reading few of its rows.
@@ -95,6 +91,8 @@ def find(
     oddarm find flights --plot flights.html
 
     oddarm find requests.csv --arm host --reward timed_out
+
+    oddarm find 'logs/*.parquet' --arm host --reward "ms > 200" --min-gap 0.1
 
     oddarm find sales.parquet --arm shop --reward amount --range 0,500 --where "year = 2024"
 
@@ -128,13 +126,14 @@ def find(
         search, save = oddarm.Search.load(resume), save or resume
         _check_options(context, search)
         seed = search.seed
-    source, columns = shared.open_data(
-        data, arm, reward, where=where, table=table, query=query, seed=seed, replace=replace,
-        rewards=shared.reward_range(bounds, clip), rows=rows or _saved_rows(search),
-        min_rows=min_rows,
-        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
+    named = shared.name_data(data, arm, reward, rows or _saved_rows(search))
+    silent = quiet or as_json
+    source = shared.open_data(
+        named, silent, where=where, table=table, query=query, seed=seed, replace=replace,
+        rewards=shared.reward_range(bounds, clip), min_rows=min_rows,
+        bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, format=format,
     )  # fmt: skip
-    noun = noun or plural(columns)
+    noun = noun or plural(named.columns)
     with source:
         if compare:
             run = partial(
@@ -145,12 +144,17 @@ def find(
             return
         if search is not None:
             result = oddarm.resume(
-                search, source, max_pulls=max_pulls, max_cost=max_cost, save=save, progress=True
+                search,
+                source,
+                max_pulls=max_pulls,
+                max_cost=max_cost,
+                save=save,
+                progress=not silent,
             )
         else:
             result = oddarm.find(
                 source, strategy=strategy, until=until, bound=bound, max_pulls=max_pulls,
-                max_cost=max_cost, seed=seed, save=save, progress=True, **problem,
+                max_cost=max_cost, seed=seed, save=save, progress=not silent, **problem,
             )  # fmt: skip
     result = result.with_nouns(noun, "rows").with_hint(_hint(result, save))
     if as_json:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, cast
 
@@ -18,8 +20,13 @@ import typer
 import oddarm
 from oddarm._postgres_url import is_postgres
 from oddarm._text import printable
-from oddarm.errors import ParameterError
+from oddarm.errors import (
+    MissingColumnsError,
+    OddarmError,
+    ParameterError,
+)
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind, ProblemOptions, Until
+from oddarm.sources.table.files import is_pattern
 
 if TYPE_CHECKING:
     from oddarm.rewards import Rewards, RowsKind
@@ -29,16 +36,20 @@ __all__ = [
     "ArmColumns",
     "BoundName",
     "Clip",
+    "Data",
     "Delta",
     "Encoding",
     "Epsilon",
+    "Format",
     "JsonOnly",
     "MaxCost",
     "MaxOutliers",
     "MaxPulls",
     "MinGap",
     "MinRows",
+    "NamedData",
     "Query",
+    "Quiet",
     "Range",
     "Replace",
     "RewardColumn",
@@ -53,35 +64,79 @@ __all__ = [
     "as_options",
     "check_plot",
     "check_written",
+    "missing_words",
     "name_data",
     "open_data",
     "print_report",
     "problem_options",
     "reward_range",
     "search_option",
+    "shown_loading",
 ]
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Return the bundled data that begins like this; the shell itself completes files."""
+    return [name for name in oddarm.datasets.BUNDLED if incomplete and name.startswith(incomplete)]
+
+
+def complete_strategy(incomplete: str) -> list[str]:
+    """Return the strategies that begin like this."""
+    return [name for name in oddarm.strategies.STRATEGIES if name.startswith(incomplete)]
+
+
+def complete_column(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the columns of a named file that begin like this; none if it is not a file."""
+    from oddarm.sources.table.files import FileOptions
+    from oddarm.sources.table.opening import columns_of
+
+    given = context.params
+    data = [name for name in given.get("data") or () if Path(name).is_file() or is_pattern(name)]
+    try:
+        files = FileOptions(given.get("encoding"), given.get("format"))
+        _, columns = columns_of(data, files, given.get("table"), given.get("query"))
+    except OddarmError:
+        return []
+    return [name for name, _ in columns if name.startswith(incomplete)]
+
 
 StrategyName = Annotated[
     str,
     typer.Option(
         "--strategy",
         help="The strategy. With more than 100,000 arms, adaptive is GOLD's interval form.",
+        autocompletion=complete_strategy,
     ),
 ]
 PLOTS = (".png", ".svg", ".pdf", ".html")
 
 # Which rows of a table, and which columns are arms and rewards.
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, JSON, JSON lines, Parquet, SQLite or DuckDB file; several files of one kind, "
+        "also as a pattern such as 'logs/*.csv'; - for standard input; a postgresql:// URL; or "
+        "flights, the data that comes with oddarm.",
+        autocompletion=complete_data,
+    ),
+]
 ArmColumns = Annotated[
     list[str] | None,
     typer.Option(
         "--arm",
+        autocompletion=complete_column,
         help="The column whose values are the arms, or an expression such as 'lower(host)'; repeat "
         "it for pairs of columns.",
     ),
 ]
 RewardColumn = Annotated[
     str | None,
-    typer.Option("--reward", help="The column of rewards, or an expression such as 'delay > 15'."),
+    typer.Option(
+        "--reward",
+        help="The column of rewards, or an expression such as 'delay > 15'.",
+        autocompletion=complete_column,
+    ),
 ]
 Where = Annotated[str | None, typer.Option("--where", help="An SQL condition on the rows.")]
 TableName = Annotated[str | None, typer.Option("--table", help="The table of a database.")]
@@ -122,6 +177,11 @@ Encoding = Annotated[
     Literal["utf-8", "latin-1", "utf-16"] | None,
     typer.Option("--encoding", help="How a CSV file is encoded. [default: utf-8]"),
 ]
+Format = Annotated[
+    Literal["csv", "tsv", "json", "jsonl", "parquet", "sqlite", "duckdb"] | None,
+    typer.Option("--format", help="What a file is. [default: by its name; - by its content]"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress on standard error.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Draw rows with replacement, endlessly.")]
 
 
@@ -187,58 +247,87 @@ def summary(result: oddarm.Result) -> str:
     return told if same else result.summary
 
 
-def open_data(
-    data: str,
-    arm: Sequence[str] | None,
-    reward: str | None,
-    rows: RowsKind | None = None,
-    **options: Any,
-) -> tuple[TableSource, list[str]]:
-    """Open a table, or a bundled one by its name; return it and the columns of its arms."""
-    named = name_data(data, arm, reward, rows)
-    with warnings.catch_warnings():
+def missing_words(error: MissingColumnsError, arguments: Sequence[str]) -> str:
+    """Return which columns are not named, those that there are, and a command that names them.
+
+    Args:
+        error: The error about what is missing.
+        arguments: The command line, without the name of the program.
+    """
+    flags = [f"--{name}" for name in error.missing]
+    width = max((len(printable(name)) for name, _ in error.columns), default=0)
+    shown = [f"  {printable(name):{width}}  {printable(kind)}" for name, kind in error.columns[:40]]
+    if len(error.columns) > len(shown):
+        shown.append(f"  … and {len(error.columns) - len(shown):,} more")
+    guess = dict(zip(("arm", "reward"), error.suggestion, strict=True))
+    words = [*arguments, *(word for name in error.missing for word in (f"--{name}", guess[name]))]
+    columns = "1 column" if len(error.columns) == 1 else f"{len(error.columns):,} columns"
+    first = (
+        f"{' and '.join(flags)} {'is' if len(flags) == 1 else 'are'} missing: --arm names the "
+        "column whose values are the arms, --reward that of the rewards. "
+        f"{printable(error.name)} has {columns}:"
+    )
+    example = f"for example: oddarm {printable(shlex.join(words))}"
+    return "\n".join([first, *shown, example])
+
+
+@contextmanager
+def shown_loading(silent: bool) -> Iterator[None]:
+    """Show how far the loading of a large table is, unless silence is asked for."""
+    if silent:
+        yield
+        return
+    from oddarm.results.loading import LoadProgress
+    from oddarm.sources.table.loading import report
+
+    with LoadProgress() as bar, report.to(bar):
+        yield
+
+
+def open_data(named: NamedData, silent: bool = False, **options: Any) -> TableSource:
+    """Open a table, and show how far that is."""
+    with warnings.catch_warnings(), shown_loading(silent):
         warnings.simplefilter("ignore")
         source = oddarm.open_table(named.data, named.arm, named.reward, rows=named.rows, **options)
     if source.warning:
         print(f"oddarm: {printable(source.warning)}", file=sys.stderr)
-    return source, named.columns
+    return source
 
 
 class NamedData(NamedTuple):
     """Data, the columns of its arms, its rewards, and whether its rows are all that there is."""
 
-    data: str
+    data: Any
     columns: list[str]
-    reward: str
+    reward: str | None
     rows: RowsKind
 
     @property
-    def arm(self) -> str | list[str]:
-        """The column of the arm, or several."""
-        return self.columns[0] if len(self.columns) == 1 else self.columns
+    def arm(self) -> str | list[str] | None:
+        """The column of the arm, or several; None if none is named."""
+        return (
+            (self.columns[0] if self.columns else None) if len(self.columns) < 2 else self.columns
+        )
 
 
 def name_data(
-    data: str, arm: Sequence[str] | None, reward: str | None, rows: RowsKind | None = None
+    data: Sequence[str], arm: Sequence[str] | None, reward: str | None, rows: RowsKind | None = None
 ) -> NamedData:
     """Return what the command line names; for a bundled table, its file and its columns."""
-    bundled = oddarm.datasets.BUNDLED.get(data)
-    is_address = "://" in data or is_postgres(data)
-    if not data or (not is_address and not Path(data).exists()):
+    for name in data:
+        is_address = "://" in name or is_postgres(name)
+        if len(data) > 1 and (is_address or name == "-"):
+            what = "standard input" if name == "-" else name
+            raise ParameterError(f"{what} with other data, must be alone: name one or the other.")
+        if name == "-" or is_address or is_pattern(name) or (name and Path(name).exists()):
+            continue
+        bundled = oddarm.datasets.BUNDLED.get(name) if len(data) == 1 else None
         if bundled is None:
-            _refuse_missing(data)
-        data, arm, reward = str(bundled.path), arm or [bundled.arm], reward or bundled.reward
-        rows = rows or bundled.rows
-    if not arm:
-        raise ParameterError(
-            "--arm is missing: name the column whose values are the arms, such as --arm host."
-        )
-    if reward is None:
-        raise ParameterError(
-            "--reward is missing: name the column of rewards, such as --reward slow, "
-            "or an expression, such as --reward 'ms > 200'."
-        )
-    return NamedData(data, list(arm), reward, rows or "sample")
+            _refuse_missing(name)
+        arm, reward = arm or [bundled.arm], reward or bundled.reward
+        return NamedData(str(bundled.path), list(arm), reward, rows or bundled.rows)
+    named = sys.stdin.buffer if data[0] == "-" else data[0] if len(data) == 1 else list(data)
+    return NamedData(named, list(arm or ()), reward, rows or "sample")
 
 
 def _refuse_missing(data: str) -> NoReturn:

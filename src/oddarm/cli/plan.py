@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -14,7 +15,7 @@ from oddarm.errors import ParameterError
 from oddarm.options import DEFAULTS, OPTIONS
 
 if TYPE_CHECKING:
-    from oddarm.rewards import Rewards
+    from oddarm.rewards import Rewards, RowsKind
 
 __all__ = ["plan"]
 
@@ -24,8 +25,11 @@ UNTIL = OPTIONS["until"].help.replace('; "budget", when the budget is spent on t
 
 def plan(
     data: Annotated[
-        str | None,
-        typer.Argument(help="Data whose means are taken as the true means; as for oddarm find."),
+        list[str] | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Data whose means are taken as the true means; as for oddarm find.",
+        ),
     ] = None,
     arm: shared.ArmColumns = None,
     reward: shared.RewardColumn = None,
@@ -34,6 +38,7 @@ def plan(
     query: shared.Query = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
+    format: shared.Format = None,  # noqa: A002
     arms: Annotated[int | None, typer.Option(help="How many arms, without data.")] = None,
     outliers: Annotated[int, typer.Option(help="How many of them are outliers.")] = 1,
     gap: Annotated[
@@ -115,13 +120,15 @@ def plan(
         oddarm.strategies.as_strategy(name)
     declared = shared.reward_range(bounds, clip)
     rewards = declared or oddarm.rewards.as_rewards("bernoulli")
-    if data is not None:
+    if data:
         if arms is not None or gap is not None:
-            raise ParameterError(f"{data} with --arms or --gap: pass data or a guess.")
+            raise ParameterError(f"{data[0]} with --arms or --gap: pass data or a guess.")
+        kind = cast("RowsKind | None", None if items else rows)
         means, rewards = _means(
-            data, arm, reward, where=where, table=table, query=query, seed=seed,
-            rewards=declared, rows=None if items else rows, min_rows=min_rows,
-            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding,
+            shared.name_data(data, arm, reward, kind), as_json, where=where, table=table,
+            query=query, seed=seed,
+            rewards=declared, min_rows=min_rows,
+            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, format=format,
         )  # fmt: skip
     else:
         if arms is None or gap is None:
@@ -150,9 +157,9 @@ def plan(
     shared.print_report([planned.summary], planned.table, planned.notes)
 
 
-def _items(rows: str | None, data: str | None) -> int | None:
+def _items(rows: str | None, data: Sequence[str] | None) -> int | None:
     """Return how many items an arm has, if --rows says so."""
-    if rows is None or (rows in ("sample", "all") and data is not None):
+    if rows is None or (rows in ("sample", "all") and data):
         return None
     if not rows.isdecimal() or int(rows) < 1:
         raise ParameterError(
@@ -162,11 +169,10 @@ def _items(rows: str | None, data: str | None) -> int | None:
 
 
 def _means(
-    data: str, arm: list[str] | None, reward: str | None, **options: Any
+    named: shared.NamedData, silent: bool, **options: Any
 ) -> tuple[dict[Any, float], Rewards]:
     """Return the means of a table, and what its rewards may be, with the sizes of its arms."""
-    source, _ = shared.open_data(data, arm, reward, **options)
-    with source:
+    with shared.open_data(named, silent, **options) as source:
         sizes = zip(source.arms, source.rewards.limits or (), strict=True)
         means = {name: fmean(source.draw(name, size)) for name, size in sizes}
         return means, source.rewards

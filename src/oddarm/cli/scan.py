@@ -19,13 +19,7 @@ __all__ = ["scan"]
 
 
 def scan(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, Parquet, JSON lines or DuckDB file, a postgresql:// URL, or flights, "
-            "the data that comes with oddarm."
-        ),
-    ],
+    data: shared.Data,
     arm: shared.ArmColumns = None,
     reward: shared.RewardColumn = None,
     where: shared.Where = None,
@@ -43,6 +37,7 @@ def scan(
     min_rows: shared.MinRows = None,
     skip_bad_rows: shared.SkipBadRows = False,
     encoding: shared.Encoding = None,
+    format: shared.Format = None,  # noqa: A002
     noun: Annotated[
         str | None,
         typer.Option(help="What the arms are called, such as hosts. [default: from --arm]"),
@@ -50,6 +45,7 @@ def scan(
     plot: Annotated[
         Path | None, typer.Option(help="Write a plot (.png, .svg, .pdf) or a page (.html).")
     ] = None,
+    quiet: shared.Quiet = False,
     as_json: shared.JsonOnly = False,
 ) -> None:
     """Find the outliers among the arms of a table, by all of its rows at once.
@@ -57,6 +53,8 @@ def scan(
     For example:
 
     oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
+
+    zcat log.gz | oddarm scan - --format csv --arm host --reward "ms > 200"
 
     oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
     """
@@ -66,12 +64,13 @@ def scan(
         slack=slack,
     )  # fmt: skip
     named = shared.name_data(data, arm, reward, rows)
-    with warnings.catch_warnings(record=True) as warned:
+    with warnings.catch_warnings(record=True) as warned, shared.shown_loading(quiet or as_json):
         warnings.simplefilter("always")
         result = oddarm.scan(
             named.data, named.arm, named.reward, where=where, table=table, query=query,
             rewards=shared.reward_range(bounds, clip), rows=named.rows, min_rows=min_rows,
-            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, **problem,
+            bad_rows="skip" if skip_bad_rows else "error", encoding=encoding, format=format,
+            **problem,
         ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
     for warning in warned:
         if warning.category is UserWarning:

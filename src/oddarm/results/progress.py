@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from oddarm.results.sentence import glance
+from oddarm.results.sentence import at_this_pace, glance
 
 if TYPE_CHECKING:
     from oddarm.search import Search
@@ -78,12 +78,15 @@ class SearchProgress(TerminalBar):
         )
         self._task = self._bar.add_task("", total=None)
         self._next = 0.0
+        self._first: tuple[int, float] | None = None  # pulls and time of the first look
 
     def __call__(self, search: Search) -> None:
         """Show how far a search has come."""
         if self._bar.disable or time.monotonic() < self._next:
             return
         began, limits, result = time.monotonic(), search.rewards.limits, search.result()
+        self._first = self._first or (search.pulls, began)
+        pace = at_this_pace(result.forecast, search.pulls - self._first[0], began - self._first[1])
         unspent = search.core.ledger.unspent
         ends = [
             None if unspent is None else search.pulls + unspent,
@@ -93,7 +96,7 @@ class SearchProgress(TerminalBar):
             self._task,
             total=min((end for end in ends if end is not None), default=None),
             completed=search.pulls,
-            description=" · ".join(filter(None, [result.spent, glance(result)])),
+            description=" · ".join(filter(None, [result.spent, glance(result), pace])),
         )
         now = time.monotonic()
         self._next = now + max(SECONDS, SHARE * (now - began))

@@ -13,7 +13,16 @@ from oddarm.strategies import Certificate
 if TYPE_CHECKING:
     from oddarm.results.result import Result
 
-__all__ = ["amount", "answer", "counted", "glance", "odds", "rounded_down", "two_digits"]
+__all__ = [
+    "amount",
+    "answer",
+    "at_this_pace",
+    "counted",
+    "glance",
+    "odds",
+    "rounded_down",
+    "two_digits",
+]
 
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
@@ -51,6 +60,24 @@ def glance(result: Result) -> str:
     if result.errors:
         parts.append(f"{len(result.errors):,} failed")
     return " · ".join(parts)
+
+
+def at_this_pace(forecast: int | None, pulls: int, seconds: float) -> str:
+    """Return how long a forecast takes, if pulls go on at the pace of the last ones.
+
+    Example:
+        >>> at_this_pace(3_400, 1_700, 360.0), at_this_pace(10, 100, 10.0)
+        ('about 12 min at this pace', 'about 1 s at this pace')
+        >>> at_this_pace(None, 100, 10.0), at_this_pace(10, 0, 10.0)
+        ('', '')
+    """
+    if forecast is None or not pulls or seconds <= 0:
+        return ""
+    left = forecast * seconds / pulls
+    for unit, word in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if left >= 2 * unit:
+            return f"about {math.ceil(left / unit):,} {word} at this pace"
+    return f"about {max(1, math.ceil(left)):,} s at this pace"
 
 
 def odds(evidence: float | None) -> str | None:

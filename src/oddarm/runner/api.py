@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import IOBase
 from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
 from oddarm._checks import is_number, whole_number
-from oddarm._extras import PROGRESS, Need, require
+from oddarm._extras import PROGRESS, require
 from oddarm._text import plural
 from oddarm.errors import ParameterError, StateError
 from oddarm.options import (
@@ -107,7 +108,7 @@ def find(
     run_options = RunOptions(executor, in_flight, batch, retries, progress, tuple(callbacks), save)
     table: TableOptions = _part(options, TableOptions)
     given: SearchOptions = _part(options, SearchOptions)
-    with _opened(pull, table, given, [PROGRESS] if progress else []) as opened:
+    with _opened(pull, table, given, bool(progress)) as opened:
         search, source = _prepare(opened, arms, strategy, given)
         result = _drive(search, source, run_options)
     if opened is pull:
@@ -318,7 +319,7 @@ def _part(options: FindOptions, kind: type[Any]) -> Any:
 
 @contextmanager
 def _opened(
-    pull: Any, table: TableOptions, options: SearchOptions, also: Sequence[Need] = ()
+    pull: Any, table: TableOptions, options: SearchOptions, progress: bool
 ) -> Iterator[Any]:
     """Open data as a source, to be closed afterwards; leave a function or a source as it is."""
     if isinstance(pull, Source) or callable(pull):
@@ -335,22 +336,41 @@ def _opened(
             "pull is a mapping of rewards, must be a function, a table or a source: call "
             "oddarm.scan(data) for rewards that you have."
         )
-    if not isinstance(pull, str | PathLike) and not table and not hasattr(type(pull), "columns"):
+    if (
+        not isinstance(pull, str | PathLike | IOBase)
+        and not table
+        and not hasattr(type(pull), "columns")
+    ):
         yield pull  # neither data nor a function, as `FunctionSource` says
         return
-    for name, words in (("arm", "whose values are the arms"), ("reward", "of rewards")):
-        if table.get(name) is None:
-            raise ParameterError(
-                f"data without {name}: name the column {words}, "
-                "as in oddarm.find(data, arm='host', reward='slow')."
-            )
-    from oddarm.sources.table.opening import need_of, open_table
+    from oddarm.sources.table.files import FileOptions
+    from oddarm.sources.table.opening import need_of, open_table, refuse_missing
 
-    require(need_of(pull), *also)
-    with open_table(
-        pull, **table, rewards=options.get("rewards"), seed=options.get("seed", 0)
-    ) as source:
+    require(need_of(pull), *([PROGRESS] if progress else []))
+    arm, reward = table.get("arm"), table.get("reward")
+    if arm is None or reward is None:
+        files = FileOptions(table.get("encoding"), table.get("format"))
+        names = {"table": table.get("table"), "query": table.get("query")}
+        refuse_missing(pull, arm, reward, files, "find", **names)
+    with _shown_loading(progress):
+        source = open_table(
+            pull, **table, rewards=options.get("rewards"), seed=options.get("seed", 0)
+        )
+    with source:
         yield source
+
+
+@contextmanager
+def _shown_loading(progress: bool) -> Iterator[None]:
+    """Show how far the loading of a large table is, if progress is to be shown."""
+    if not progress:
+        yield
+        return
+    from oddarm.results.loading import LoadProgress
+    from oddarm.sources.table.loading import report
+
+    with LoadProgress() as bar, report.to(bar):
+        yield
 
 
 def _check_search(search: Any) -> None:

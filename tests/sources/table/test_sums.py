@@ -7,6 +7,7 @@ import pytest
 
 from oddarm.errors import SourceError
 from oddarm.rewards import Clipped
+from oddarm.sources.table.files import FileOptions
 from oddarm.sources.table.opening import picked
 from oddarm.sources.table.sums import sums_of_arrays, sums_of_table
 from support.tables import KINDS, expected, rows, write_csv
@@ -20,7 +21,8 @@ def sums(data, reward, *, exact=True, **options):
     known = dict.fromkeys(["where", "table", "query", "rewards", "min_rows"])
     known |= {"bad_rows": "error", **options}
     encoding = known.pop("encoding", None)
-    return sums_of_table(data, picked("host", reward, **known), encoding, exact)
+    pick = picked("host", reward, **known)
+    return sums_of_table(data, pick, FileOptions(encoding), exact)
 
 
 def check(found, truth):

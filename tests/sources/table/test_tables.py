@@ -312,7 +312,7 @@ def test_most_arms_have_one_row():
         ({"where": "host IN ('a', 'b')"}, "has two values, 'a' and 'b', must have 3 or more"),
         ({"reward": "7"}, "every reward of the data frame is 7, so no arm can differ"),
         ({"reward": "host::INT"}, "the data frame cannot be read .*onver.*: check"),
-        ({"table": "events"}, "table with data that is neither a DuckDB file nor"),
+        ({"table": "events"}, "table with data that is neither a SQLite or DuckDB file nor"),
         ({"query": "FROM events"}, "query with data that is neither"),
         ({"query": "FROM events", "table": "events"}, "must be one of them"),
     ],

@@ -12,19 +12,21 @@ import re
 import shutil
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import SourceError
-from oddarm.sources.table.files import not_utf8
+from oddarm.sources.table.files import DataFile, FileOptions, damaged, not_utf8, title
+from oddarm.sources.table.loading import Loading, report
 from oddarm.sources.table.rows import (
     SEVERAL,
     Pick,
@@ -35,29 +37,36 @@ from oddarm.sources.table.rows import (
     sentence,
 )
 
-__all__ = ["LOADER", "DuckRows", "open_database", "open_file", "open_frame"]
+__all__ = [
+    "LOADER",
+    "Connection",
+    "DuckColumns",
+    "DuckRows",
+    "chosen_table",
+    "open_database",
+    "open_files",
+    "open_frame",
+]
 
 # A folder named host=3 is not a column of the file in it.
 # Types are detected from the whole file: from its first rows only, a later 0.5 would be read as 1.
-# Rows that cannot be read are listed (CSV) or empty (JSON), so that an error can name them.
-_CSV = (
-    "read_csv({path}, header=true, sample_size=-1, store_rejects=true, types={{{arms}}}, "
-    "encoding={encoding}, hive_partitioning=false)"
-)
-_JSON = (
-    "read_json({path}, format='newline_delimited', sample_size=-1, ignore_errors=true, "
-    "hive_partitioning=false)"
-)
-READERS = {
-    ".csv": _CSV,
-    ".tsv": _CSV,
-    ".parquet": "read_parquet({path}, hive_partitioning=false)",
-    ".jsonl": _JSON,
-    ".ndjson": _JSON,
+# Rows that cannot be read are listed (CSV) or empty (JSON lines), so that an error can name them.
+_READERS = {
+    "csv": "read_csv({path}, header=true, sample_size={sample}, store_rejects=true, "
+    "types={{{arms}}}, encoding={encoding}, compression={compression}, hive_partitioning=false)",
+    "json": "read_json({path}, format={layout}, sample_size={sample}, ignore_errors={lenient}, "
+    "compression={compression}, hive_partitioning=false)",
+    "parquet": "read_parquet({path}, hive_partitioning=false)",
 }
+_GLANCE = 20_000
+"""Rows that tell the types of columns where a glance is enough."""
 LOADER = "oddarm-load"
 """The name of a thread in which DuckDB loads data."""
-_NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*")
+_FILE = "oddarm_file"
+"""The column that tells the rows of several files apart while they are loaded."""
+_NUMBER = re.compile(
+    r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|VARINT|FLOAT|DOUBLE|DECIMAL.*"
+)
 _TEXT = re.compile(r"VARCHAR|JSON|ENUM.*")
 
 
@@ -69,8 +78,7 @@ class DuckRows(ShuffledRows):
         pick: Which columns and rows to take from it.
         connection: A connection for these rows alone, in which the data can be read.
         data: The data as SQL, to be put after FROM; it is read once.
-        load: Whether to copy the data as it is before the SQL of the caller runs.
-        file: A file that this SQL may read, because it holds the data.
+        files: The files that hold the data, if the data is not yet in the connection.
     """
 
     stored: ClassVar[str] = "TABLE"
@@ -82,18 +90,22 @@ class DuckRows(ShuffledRows):
         pick: Pick,
         connection: Connection,
         data: str,
-        *,
-        load: bool = False,
-        file: str | None = None,
+        files: Sequence[DataFile] = (),
     ) -> None:
         super().__init__(name, pick)
-        self._csv = data.startswith("read_csv")
+        self._csv = bool(files) and files[0].reader == "csv"
         self._connection = connection
+        self._files = files
         self._unread: list[Any] = []
+        self._ends: list[int] = []  # where the rows of each of several files end
         try:
-            if load:
-                data = self._load(data)
-            connection.seal(file)
+            # Detecting the types of text takes long, and a sealed connection cannot look up a
+            # pattern.
+            if any(file.reader != "parquet" or _plain(file) != _name(file) for file in files):
+                data, files = self._load(data), ()
+            elif len(files) > 1:
+                self._note_ends("num_rows FROM parquet_file_metadata(" + _list(files) + ")")
+            connection.seal(map(_name, files))
             self._select(data)
             self._refuse_bad_rows()
             self._take()
@@ -142,17 +154,61 @@ class DuckRows(ShuffledRows):
 
     def _load(self, data: str) -> str:
         """Copy the data into a temporary table and note the lines that are not rows."""
+        self._connection.step = "reading"
         self._sql(f"CREATE TEMP TABLE data AS FROM {data}")
         if self._csv:
             self._unread = self._sql(
-                "SELECT line, any_value(error_message) FROM reject_errors "
-                "GROUP BY line ORDER BY line"
+                "SELECT line, any_value(error_message), file_path FROM reject_errors "
+                "JOIN reject_scans USING (scan_id, file_id) GROUP BY ALL ORDER BY file_path, line"
             )
+        if len(self._files) > 1:
+            self._note_ends(f"count(*) FROM temp.data GROUP BY {_FILE} ORDER BY {_FILE}")
+            self._refuse_empty_columns()
+            self._sql(f"ALTER TABLE temp.data DROP COLUMN {_FILE}")
         return "temp.data"
+
+    def _note_ends(self, counts: str) -> None:
+        """Note where the rows of each file end, so that an error can name a row's file."""
+        self._ends = np.cumsum([row[0] for row in self._sql(f"SELECT {counts}")]).tolist()
+
+    def _refuse_empty_columns(self) -> None:
+        """Refuse a file among several that lacks a column which the others have."""
+        columns = [row[0] for row in self._sql("DESCRIBE FROM temp.data")]
+        for column in (*self.pick.arm, self.pick.reward):
+            if column not in columns:
+                continue
+            empty = self._sql(
+                f"SELECT {_FILE} FROM temp.data GROUP BY {_FILE} "
+                f"HAVING count({identifier(column)}) = 0 ORDER BY {_FILE} LIMIT 1"
+            )
+            if empty:
+                raise SourceError(
+                    f"{self._files[empty[0][0]].name} has no values in column {column!r}, which "
+                    "other files have: leave the file out, or correct its header."
+                )
+
+    def _refuse_twins(self, columns: Sequence[str]) -> None:
+        """Refuse a column whose name a CSV file has twice: DuckDB renames the second to name_1."""
+        for column in (*self.pick.arm, self.pick.reward):
+            for file in self._files if f"{column}_1" in columns else ():
+                if file.header.count(column) > 1:
+                    raise SourceError(
+                        f"{file.name} has {file.header.count(column)} columns named {column!r}, "
+                        "must have one: rename the others in its first line."
+                    )
+
+    def _place(self, number: int) -> str:
+        """Return a row by its number, with its file if there are several."""
+        if not self._ends:
+            return f"row {number:,}"
+        which = bisect_left(self._ends, number)
+        before = self._ends[which - 1] if which else 0
+        return f"row {number - before:,} of {self._files[which].name}"
 
     def _select(self, data: str) -> None:
         """Make `picked`: the number of each row, the columns of the arm, and the reward."""
         columns = [row[0] for row in self._sql(f"DESCRIBE FROM {data}")]
+        self._refuse_twins(columns)
         for arm in self.pick.arm:
             try:
                 kind = self._type_of(arm, data, columns)
@@ -212,14 +268,16 @@ class DuckRows(ShuffledRows):
             f"SELECT count(*), count(*) FILTER (WHERE NOT {self._is_usable}) FROM temp.picked"
         )
         self.skipped = bad + len(self._unread)
-        for line, reason in self._unread:
+        named = {_name(file): file.name for file in self._files}
+        for line, reason, path in self._unread:
             if "unicode" in reason.lower():  # left out, every name with an accent would be missing
-                not_utf8(self.name, line, ".csv")
+                not_utf8(named.get(path, self.name), line, "csv")
         if self.pick.skip or not self.skipped:
             return
         if self._unread:
-            line, reason = self._unread[0]
-            self._refuse_rows(f"line {line}: {sentence(reason)}")
+            line, reason, path = self._unread[0]
+            of_file = f" of {named.get(path)}" if len(self._files) > 1 else ""
+            self._refuse_rows(f"line {line}{of_file}: {sentence(reason)}")
         [(number, *arms, raw, reward)] = self._sql(
             f"FROM temp.picked WHERE NOT {self._is_usable} ORDER BY number LIMIT 1"
         )
@@ -228,7 +286,7 @@ class DuckRows(ShuffledRows):
                 f"write a condition in SQL, as in reward=\"{self.pick.reward} = '{raw}'\""
             )
             self._refuse_type(f"text such as {raw!r}", remedy)
-        self._refuse_row(f"row {number:,}", arms, reward if raw is None else raw)
+        self._refuse_row(self._place(number), arms, reward if raw is None else raw)
 
     def _group(self) -> None:
         """Number the arms and count their rows."""
@@ -247,6 +305,7 @@ class DuckRows(ShuffledRows):
 
     def _shuffle(self) -> None:
         """Order the rows by arm and, within it, by a random number."""
+        self._connection.step = "shuffling"
         word = int(np.random.SeedSequence(self.pick.seed).generate_state(1, np.uint64)[0])
         self._sql(
             "CREATE TEMP TABLE shuffled AS SELECT reward "
@@ -260,6 +319,8 @@ class DuckRows(ShuffledRows):
         try:
             return self._connection.fetch(query)
         except self._connection.error as error:
+            if "GZIP" in str(error):
+                raise SourceError(damaged(self.name)) from None
             remedy = "check the file and the SQL that was given"
             if isinstance(error, self._connection.denied):
                 remedy = "SQL, and a view, may read only the data that was named: copy the rows"
@@ -268,13 +329,42 @@ class DuckRows(ShuffledRows):
             ) from None
 
 
+class DuckColumns(DuckRows):
+    """The columns of data and their types; no row is read beyond the first ones."""
+
+    def __init__(
+        self,
+        name: str,
+        pick: Pick,
+        connection: Connection,
+        data: str,
+        files: Sequence[DataFile] = (),
+    ) -> None:
+        ShuffledRows.__init__(self, name, pick)
+        self._connection = connection
+        try:
+            if not files:  # then the data may be SQL of the caller
+                connection.seal(())
+            self.columns = [(row[0], row[1]) for row in self._sql(f"DESCRIBE FROM {data}")]
+        except BaseException:
+            self.close()
+            raise
+
+
 R = TypeVar("R", bound=DuckRows)
 
 
 class Connection:
-    """A DuckDB in memory, with a temporary folder for data that does not fit in memory."""
+    """A DuckDB in memory, with a temporary folder for data that does not fit in memory.
 
-    def __init__(self) -> None:
+    Args:
+        name: What the data is called where its loading is shown.
+        size: The bytes of its files, if it is in files.
+    """
+
+    def __init__(self, name: str = "the data", size: int | None = None) -> None:
+        self._name, self._size, self.step = name, size, "reading"
+        self._began = time.monotonic()
         self._duckdb: Any = import_module("duckdb")
         self.error: type[Exception] = self._duckdb.Error
         self.denied: type[Exception] = self._duckdb.PermissionException
@@ -288,16 +378,20 @@ class Connection:
             "python_enable_replacements": False,
         }
         self.connection = self._duckdb.connect(":memory:", config=settings)
+        # So that `query_progress` tells how far a query is.
+        self.connection.execute("SET enable_progress_bar = true")
+        self.connection.execute("SET enable_progress_bar_print = false")
         self._calls: list[Future[Any]] = []  # the last call; an interrupted one may still run
 
-    def seal(self, file: str | None) -> None:
-        """Let SQL reach only the data in this connection, and one file if it is named.
+    def seal(self, files: Iterable[str]) -> None:
+        """Let SQL reach only the data in this connection, and the files that are named.
 
         This cannot be undone: from now on SQL reads and writes no file, attaches no database, loads
         no extension and changes no setting. DuckDB can still use its own temporary files.
         """
-        if file is not None:
-            self.fetch(f"SET allowed_paths = [{_literal(file)}]")
+        allowed = ", ".join(map(_literal, files))
+        if allowed:
+            self.fetch(f"SET allowed_paths = [{allowed}]")
         self.fetch("SET enable_external_access = false")
         self.fetch("SET lock_configuration = true")
 
@@ -355,6 +449,7 @@ class Connection:
         self._calls = [result]
         try:
             threading.Thread(target=work, name=LOADER).start()
+            self._watch(result)
             return result.result()
         except BaseException:
             if result.cancel():  # a signal came before the call began
@@ -362,6 +457,17 @@ class Connection:
             elif not result.done():  # it came during the call
                 threading.Thread(target=self._interrupt, args=(result,), name=LOADER).start()
             raise
+
+    def _watch(self, call: Future[Any]) -> None:
+        """Report how far a call is, until it ends."""
+        while wait([call], timeout=report.SECONDS if report.wanted() else None).not_done:
+            share = self.connection.query_progress()
+            self.report(share / 100 if 0 < share <= 100 else None)
+
+    def report(self, share: float | None) -> None:
+        """Report how far the present step is: its share, if that is known."""
+        seconds = time.monotonic() - self._began
+        report.send(Loading(self._name, self.step, seconds, share, self._size))
 
     def _interrupt(self, call: Future[Any]) -> None:
         """End a call; an interrupt that comes before DuckDB runs the query is lost."""
@@ -371,19 +477,47 @@ class Connection:
             wait([call], timeout=0.02)
 
 
-def open_file(
-    path: Path, reader: str, pick: Pick, encoding: str | None, kind: Callable[..., R]
+def open_files(
+    files: Sequence[DataFile], pick: Pick, options: FileOptions, kind: Callable[..., R]
 ) -> R:
-    """Return the rows of a CSV, Parquet or JSON lines file."""
-    arms = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in pick.arm)
-    name = str(path.absolute())
-    plain = re.sub(r"([*?[])", r"[\1]", name)  # a name, not a pattern of many names
-    data = READERS[reader].format(
-        path=_literal(plain), arms=arms, encoding=_literal(encoding or "utf-8")
+    """Return the rows of CSV, Parquet or JSON files, one file after the other."""
+    parts = [_reader(file, pick, options) for file in files]
+    data = parts[0]
+    if len(files) > 1 and files[0].reader == "parquet":
+        data = f"read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false)"
+    elif len(files) > 1:
+        # Each file is read alone, so that its own separator and order of columns count.
+        parts = [f"SELECT {i} AS {_FILE}, * FROM {part}" for i, part in enumerate(parts)]
+        data = f"({' UNION ALL BY NAME '.join(parts)}) AS data"
+    name = title(files)
+    connection = Connection(name, sum(file.path.stat().st_size for file in files))
+    return kind(name, pick, connection, data, files=files)
+
+
+def _reader(file: DataFile, pick: Pick, options: FileOptions) -> str:
+    """Return as SQL the rows of one file."""
+    return _READERS[file.reader].format(
+        path=_literal(_plain(file)),
+        arms=", ".join(f"{_literal(column)}: 'VARCHAR'" for column in pick.arm),
+        encoding=_literal(options.encoding or "utf-8"),
+        compression="'gzip'" if file.gzipped else "'none'",
+        layout=_literal(file.layout),
+        lenient="true" if file.layout == "newline_delimited" else "false",
+        sample=_GLANCE if options.glance else -1,
     )
-    # Detecting the types of text takes long, and a sealed connection cannot look up a pattern.
-    load = reader != ".parquet" or plain != name
-    return kind(str(path), pick, Connection(), data, load=load, file=None if load else name)
+
+
+def _list(files: Sequence[DataFile]) -> str:
+    return "[" + ", ".join(_literal(_plain(file)) for file in files) + "]"
+
+
+def _name(file: DataFile) -> str:
+    return str(file.path.absolute())
+
+
+def _plain(file: DataFile) -> str:
+    """Return the path for DuckDB: a name, not a pattern of many names."""
+    return re.sub(r"([*?[])", r"[\1]", _name(file))
 
 
 def open_frame(table: Any, pick: Pick, kind: Callable[..., R]) -> R:
@@ -395,18 +529,18 @@ def open_frame(table: Any, pick: Pick, kind: Callable[..., R]) -> R:
     return rows
 
 
-def open_database(path: Path, pick: Pick, kind: Callable[..., R]) -> R:
+def open_database(file: DataFile, pick: Pick, kind: Callable[..., R]) -> R:
     """Return the rows of a table or query of a DuckDB file, which is only read."""
-    query = pick.query
-    connection = Connection()
+    query, path = pick.query, file.path
+    connection = Connection(file.name, path.stat().st_size)
     try:
         connection.fetch(f"ATTACH {_literal(str(path))} AS oddarm_data (TYPE duckdb, READ_ONLY)")
         connection.fetch("USE oddarm_data")
     except connection.error as error:
         connection.close()
         raise SourceError(
-            f"{path} cannot be opened as a DuckDB file ({sentence(error)}): check the file, and "
-            "close it where it is open for writing."
+            f"{file.name} cannot be opened as a DuckDB file ({sentence(error)}): check the file, "
+            "and close it where it is open for writing."
         ) from None
     if query is not None:
         try:
@@ -414,17 +548,18 @@ def open_database(path: Path, pick: Pick, kind: Callable[..., R]) -> R:
         except connection.error as error:
             connection.close()
             refuse_query(query, error)
-        name, data = f"the query on {path}", f"({query.strip().rstrip(';')}\n) AS data"
+        name, data = f"the query on {file.name}", f"({query.strip().rstrip(';')}\n) AS data"
     else:
-        table = _table(connection, path, pick.table)
-        name, data = f"table {table!r} of {path}", ".".join(map(identifier, table.split(".")))
+        table = _table(connection, file.name, pick.table)
+        name = f"table {table!r} of {file.name}"
+        data = ".".join(map(identifier, table.split(".")))
     rows = kind(name, pick, connection, data)
     connection.fetch("USE memory")
     connection.fetch("DETACH oddarm_data")  # so that others can write to the file
     return rows
 
 
-def _table(connection: Connection, path: Path, table: str | None) -> str:
+def _table(connection: Connection, name: str, table: str | None) -> str:
     """Return the named table, or the only one if none is named."""
     tables = [
         row[1] if row[0] == "main" else f"{row[0]}.{row[1]}"
@@ -433,16 +568,24 @@ def _table(connection: Connection, path: Path, table: str | None) -> str:
             "WHERE table_catalog = 'oddarm_data' ORDER BY ALL"
         )
     ]
+    try:
+        return chosen_table(name, tables, table)
+    except SourceError:
+        connection.close()
+        raise
+
+
+def chosen_table(name: str, tables: Sequence[str], table: str | None) -> str:
+    """Return the named table of a database, or its only one if none is named."""
     if table is None and len(tables) == 1:
-        return str(tables[0])
+        return tables[0]
     if table is not None and {table, table.removeprefix("main.")} & set(tables):
         return table
-    connection.close()
     if not tables:
-        raise SourceError(f"{path} has no tables: check that it is the file that you mean.")
+        raise SourceError(f"{name} has no tables: check that it is the file that you mean.")
     asked = "tables to choose from" if table is None else f"no table {table!r}"
     names = ", ".join(map(repr, tables))
-    raise SourceError(f"{path} has {asked}, its tables are {names}: name one, or pass a query.")
+    raise SourceError(f"{name} has {asked}, its tables are {names}: name one, or pass a query.")
 
 
 def _literal(text: str) -> str:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from dataclasses import replace as changed
+from typing import Any, Literal, NoReturn, TypeVar
 
 from oddarm._checks import whole_number
 from oddarm._extras import DATA_FRAME, POSTGRES, TABLE, Need, require
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Clipped, Rewards, RowsKind
-from oddarm.sources.table.duckdb import DuckRows, open_database, open_file, open_frame
-from oddarm.sources.table.files import DATABASES, check_file, reader_of
+from oddarm.sources.table.duckdb import (
+    DuckColumns,
+    DuckRows,
+    open_database,
+    open_files,
+    open_frame,
+)
+from oddarm.sources.table.files import FileOptions, are_files, files_of, on_disk
 from oddarm.sources.table.frames import as_arrow
-from oddarm.sources.table.postgres import PostgresRows, open_postgres
-from oddarm.sources.table.rows import Pick
+from oddarm.sources.table.postgres import PostgresColumns, PostgresRows, open_postgres
+from oddarm.sources.table.rows import Pick, missing_columns
 from oddarm.sources.table.source import TableSource
+from oddarm.sources.table.sqlite import open_sqlite
 
-__all__ = ["clip_of", "need_of", "open_rows", "open_table", "picked", "warn_caller"]
+__all__ = [
+    "clip_of",
+    "columns_of",
+    "need_of",
+    "open_rows",
+    "open_table",
+    "picked",
+    "refuse_missing",
+    "warn_caller",
+]
 
 D = TypeVar("D", bound=DuckRows)
 P = TypeVar("P", bound=PostgresRows)
@@ -29,8 +44,8 @@ P = TypeVar("P", bound=PostgresRows)
 
 def open_table(
     data: Any,
-    arm: str | Sequence[str],
-    reward: str,
+    arm: str | Sequence[str] | None = None,
+    reward: str | None = None,
     *,
     where: str | None = None,
     table: str | None = None,
@@ -40,20 +55,24 @@ def open_table(
     min_rows: int | None = None,
     bad_rows: Literal["error", "skip"] = "error",
     encoding: str | None = None,
+    format: str | None = None,  # noqa: A002
     replace: bool = False,
     seed: int = 0,
 ) -> TableSource:
     """Open a table as a source, its rows in a random order per arm.
 
     Args:
-        data: A path to a CSV, TSV, Parquet, JSON lines or DuckDB file (text may be .gz); a frame of
-            pandas, polars or pyarrow; or a postgresql:// URL.
+        data: A path to a CSV, TSV, JSON, JSON lines, Parquet, SQLite or DuckDB file (text may be
+            compressed by gzip); a pattern such as "logs/*.csv", or a list of paths, for files of
+            one kind that are read as one table; an open file; a frame of pandas, polars or pyarrow;
+            or a postgresql:// URL.
         arm: The column that names the arm, or an SQL expression such as "lower(trim(host))"; or
             several of them, then names are tuples.
         reward: The column of the reward, or an SQL expression such as "delay > 15".
         where: An SQL condition on the rows.
-        table: The table of a DuckDB file or PostgreSQL database, in a schema as schema.table.
-        query: An SQL query on a DuckDB file or PostgreSQL database, in place of a table.
+        table: The table of a SQLite or DuckDB file or a PostgreSQL database, in a schema as
+            schema.table.
+        query: An SQL query on such a database, in place of a table.
         rewards: "bernoulli", a range (low, high) or a model; default 0/1 if all rewards are, else
             the range of the rewards in the table.
         rows: "sample" if the rows of an arm are a sample of what it does, so that the answer is
@@ -62,6 +81,8 @@ def open_table(
         bad_rows: "error" for an error that names the first row whose arm or reward is missing or
             whose reward is not a finite number; "skip" to leave such rows out and count them.
         encoding: How a CSV or TSV file is encoded: "utf-8", the default, "latin-1" or "utf-16".
+        format: What a file is if its name does not say so: "csv", "tsv", "json", "jsonl",
+            "parquet", "sqlite" or "duckdb".
         replace: Draw with replacement, endlessly; otherwise each row comes once.
         seed: Decides the random order.
 
@@ -72,11 +93,14 @@ def open_table(
         ...     source.arms, source.rewards.rows, source.draw("c", 3)
         (['a', 'b', 'c'], (4, 4, 4), array([1., 1., 1.]))
     """
+    options = FileOptions(encoding, format)
+    if arm is None or reward is None:
+        refuse_missing(data, arm, reward, options, "open_table", table=table, query=query)
     pick = picked(
         arm, reward, where=where, table=table, query=query, rewards=rewards, min_rows=min_rows,
         bad_rows=bad_rows, seed=seed,
     )  # fmt: skip
-    shuffled = open_rows(data, pick, encoding, (DuckRows, PostgresRows))
+    shuffled = open_rows(data, pick, options, (DuckRows, PostgresRows))
     try:
         source = TableSource(shuffled, rewards, replace=replace, seed=pick.seed, kind=rows)
     except BaseException:
@@ -142,48 +166,80 @@ def need_of(data: Any) -> Need:
     """Return what it takes to open data: the packages for a file, a frame or a database."""
     if isinstance(data, str) and is_postgres(data):
         return POSTGRES
-    path = Path(data) if isinstance(data, str | os.PathLike) else None
-    return DATA_FRAME if path is None else TABLE
+    return TABLE if are_files(data) else DATA_FRAME
+
+
+def columns_of(
+    data: Any, options: FileOptions, table: str | None = None, query: str | None = None
+) -> tuple[str, list[tuple[str, str]]]:
+    """Return what data is called, and its columns with their types, by a glance at it."""
+    pick = Pick(arm=(), reward="", table=table, query=query)
+    glance = changed(options, glance=True)
+    described = open_rows(data, pick, glance, (DuckColumns, PostgresColumns))
+    described.close()
+    return described.name, described.columns
+
+
+def refuse_missing(
+    data: Any, arm: object, reward: object, options: FileOptions, caller: str, **names: str | None
+) -> NoReturn:
+    """Raise the error about a missing arm or reward, with the columns that the data has."""
+    name, columns = columns_of(data, options, **names)
+    raise missing_columns(name, columns, arm, reward, caller)
 
 
 def open_rows(
-    data: Any, pick: Pick, encoding: str | None, kinds: tuple[Callable[..., D], Callable[..., P]]
+    data: Any, pick: Pick, options: FileOptions, kinds: tuple[Callable[..., D], Callable[..., P]]
 ) -> D | P:
     """Open data of any kind.
 
     Args:
         data: As for `open_table`.
         pick: Which columns and rows to take.
-        encoding: As for `open_table`.
+        options: How to read files.
         kinds: What to make of rows that DuckDB reads, and of those that PostgreSQL reads.
     """
     require(need_of(data))
     duck, postgres = kinds
+    options.check()
     if pick.table is not None and pick.query is not None:
         raise ParameterError("table and query are both given, must be one of them: drop the other.")
     address = data if isinstance(data, str) and ("://" in data or is_postgres(data)) else None
-    if encoding is not None and (address or not isinstance(data, str | os.PathLike)):
+    if address is None and are_files(data):
+        return _open_paths(data, pick, options, duck)
+    if options.encoding is not None:
         raise ParameterError("encoding with data that is not a CSV or TSV file: drop it.")
-    if address is not None:
-        if not is_postgres(address):
-            scheme = address.split("://")[0]
-            raise SourceError(
-                f"data is a {scheme}:// address, must be a file or a postgresql:// URL: "
-                "fetch or export it to a file first."
-            )
-        return open_postgres(address, pick, postgres)
-    path = Path(data) if isinstance(data, str | os.PathLike) else None
-    reader = None if path is None else reader_of(path)
-    if path is not None and reader in DATABASES:
-        check_file(path, reader, encoding)
-        return open_database(path, pick, duck)
+    if options.format is not None:
+        raise ParameterError("format with data that is not a file: drop it.")
+    if address is None:
+        _refuse_database_options(pick)
+        return open_frame(as_arrow(data), pick, duck)
+    if not is_postgres(address):
+        scheme = address.split("://")[0]
+        raise SourceError(
+            f"data is a {scheme}:// address, must be a file or a postgresql:// URL: "
+            "fetch or export it to a file first."
+        )
+    return open_postgres(address, pick, postgres)
+
+
+def _open_paths(data: Any, pick: Pick, options: FileOptions, kind: Callable[..., D]) -> D:
+    """Open files, or a stream."""
+    with on_disk(data) as (paths, stream):
+        files = files_of(paths, options, stream)
+        if files[0].reader == "duckdb":
+            return open_database(files[0], pick, kind)
+        if files[0].reader == "sqlite":
+            return open_sqlite(files[0], pick, kind)
+        _refuse_database_options(pick)
+        return open_files(files, pick, options, kind)
+
+
+def _refuse_database_options(pick: Pick) -> None:
+    """Refuse a table or a query of data that is not a database."""
     if pick.table is not None or pick.query is not None:
         given = "table" if pick.query is None else "query"
         raise ParameterError(
-            f"{given} with data that is neither a DuckDB file nor a postgresql:// URL: "
+            f"{given} with data that is neither a SQLite or DuckDB file nor a postgresql:// URL: "
             "drop it, and choose rows with where."
         )
-    if path is None or reader is None:
-        return open_frame(as_arrow(data), pick, duck)
-    check_file(path, reader, encoding)
-    return open_file(path, reader, pick, encoding, duck)

@@ -27,7 +27,7 @@ from oddarm.sources.table.rows import (
     sentence,
 )
 
-__all__ = ["PostgresRows", "open_postgres"]
+__all__ = ["PostgresColumns", "PostgresRows", "open_postgres"]
 
 _NUMBERS = ("bool", "int2", "int4", "int8", "float4", "float8", "numeric")
 _SECONDS_TO_CONNECT = 10
@@ -240,6 +240,21 @@ class PostgresRows(ShuffledRows):
         except self._psycopg.Error as error:
             reason, remedy = error, "check the names and the SQL that were given"
         raise SourceError(f"{self.name} cannot be read ({sentence(reason)}): {remedy}.") from None
+
+
+class PostgresColumns(PostgresRows):
+    """The columns of data and their types; no row is read."""
+
+    def _make(self) -> None:
+        with self._connection.transaction():
+            self._sql("SET TRANSACTION READ ONLY")
+            cursor = self._sql(f"SELECT * FROM {self._data} LIMIT 0")
+            known = self._connection.adapters.types
+            types = [known.get(column.type_code) for column in cursor.description]
+            self.columns = [
+                (column.name, type_.name if type_ else "unknown")
+                for column, type_ in zip(cursor.description, types, strict=True)
+            ]
 
 
 R = TypeVar("R", bound=PostgresRows)

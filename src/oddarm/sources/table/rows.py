@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from oddarm._text import named
+from oddarm._text import named, shortened
 from oddarm._typing import Floats, Indices, Wholes
-from oddarm.errors import SourceError
+from oddarm.errors import MissingColumnsError, SourceError
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = [
     "SEVERAL",
+    "Column",
     "Pick",
     "ShuffledRows",
     "arm_name",
     "as_sql",
     "few_rows_sentence",
     "identifier",
+    "kind_of",
+    "missing_columns",
     "range_sentence",
     "refuse_query",
     "sentence",
     "single_rows_sentence",
+    "suggested",
 ]
 
 
+_KINDS = (
+    (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|int[248]|BIGNUM|VARINT", "whole number"),
+    (r"FLOAT[48]?|DOUBLE|REAL|DECIMAL.*|NUMERIC.*", "number"),
+    (r"BOOL(EAN)?", "true or false"),
+    (r"VARCHAR|TEXT|JSON|ENUM.*|BPCHAR", "text"),
+    (r"DATE", "date"),
+    (r"TIMESTAMP.*", "date and time"),
+)
+"""Types of DuckDB and PostgreSQL, and what a person calls them."""
+_LONGEST = 60
+"""Longer names of columns are shortened in a sentence."""
 SEVERAL = "it has several values; name each as a column of its own, in a list"
 """Why an expression of several columns does not name an arm."""
 
@@ -123,6 +139,7 @@ class ShuffledRows(ABC):
         zero_one: Whether every reward is 0 or 1.
         skipped: How many bad rows were left out.
         left_out: The arms that were left out because they have too few rows.
+        columns: The columns of the data and their types, if only these were asked for.
     """
 
     name: str
@@ -134,6 +151,7 @@ class ShuffledRows(ABC):
     zero_one: bool
     skipped: int
     left_out: list[Hashable]
+    columns: list[tuple[str, str]]
 
     def __init__(self, name: str, pick: Pick) -> None:
         self.name = name
@@ -226,20 +244,23 @@ class ShuffledRows(ABC):
                 f"({sentence(reason)})"
             )
         raise SourceError(
-            f"{what}: name the arm by one of {_listed(columns)}{self._header_remedy(columns)}."
+            f"{what}: name the arm by one of {_listed(columns)}"
+            f"{_meant(arm, columns) or f'{self._header_remedy(columns)}.'}"
         ) from None
 
     def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
             f"reward == {self.pick.reward!r} is neither a column of {self.name} nor an SQL "
             f"expression ({sentence(reason)}): name one of {_listed(columns)}, or write an "
-            f"expression of them, such as x > 15{self._header_remedy(columns)}."
+            f"expression of them, such as x > 15"
+            f"{_meant(self.pick.reward, columns) or f'{self._header_remedy(columns)}.'}"
         ) from None
 
     def _refuse_where(self, columns: Sequence[str], reason: object) -> NoReturn:
         raise SourceError(
             f"where == {self.pick.where!r} is not an SQL condition on {self.name} "
-            f"({sentence(reason)}): write one on {_listed(columns)}."
+            f"({sentence(reason)}): write one on {_listed(columns)}"
+            f"{_meant(self.pick.where or '', columns) or '.'}"
         ) from None
 
     def _refuse_type(self, kind: str, remedy: str) -> NoReturn:
@@ -316,5 +337,70 @@ def sentence(reason: object) -> str:
 
 
 def _listed(columns: Sequence[str], limit: int = 12) -> str:
-    shown = ", ".join(map(repr, columns[:limit]))
+    shown = ", ".join(shortened(repr(column), _LONGEST) for column in columns[:limit])
     return f"{shown} and {len(columns) - limit} more" if len(columns) > limit else shown
+
+
+def _meant(text: str, columns: Sequence[str]) -> str:
+    """Return a question about the column that is most like a word of the text; empty if none is."""
+    folded = {column.lower(): column for column in columns}
+    for word in [text, *re.findall(r"[^\W\d]\w*", text)]:
+        if word in columns:
+            continue
+        similar = difflib.get_close_matches(word.lower(), folded, n=1)
+        if similar:
+            return f"; did you mean {folded[similar[0]]!r}?"
+    return ""
+
+
+class Column(NamedTuple):
+    """A column of a table and its type in plain words."""
+
+    name: str
+    kind: str
+
+
+def missing_columns(
+    name: str, columns: Sequence[tuple[str, str]], arm: object, reward: object, caller: str
+) -> MissingColumnsError:
+    """Return the error about a missing arm or reward of data that has these columns."""
+    known = [Column(column, kind_of(type_)) for column, type_ in columns]
+    guess_arm, guess_reward = suggested(known)
+    arm_given = arm if arm is not None else guess_arm
+    missing = [word for word, value in (("arm", arm), ("reward", reward)) if value is None]
+    shown = ", ".join(f"{column.name!r} ({column.kind})" for column in known[:12])
+    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+    error = MissingColumnsError(
+        f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: {name} has the "
+        f"columns {shown}{more}; name the column whose values are the arms and that of the "
+        f"rewards, as in oddarm.{caller}(data, arm={arm_given!r}, "
+        f"reward={reward if reward is not None else guess_reward!r})."
+    )
+    error.name, error.missing, error.columns = name, missing, known
+    error.suggestion = guess_arm, guess_reward
+    return error
+
+
+def kind_of(type_: str) -> str:
+    """Return the type of a database in plain words.
+
+    Example:
+        >>> [kind_of(type_) for type_ in ("BIGINT", "varchar", "numeric", "BOOLEAN", "DATE")]
+        ['whole number', 'text', 'number', 'true or false', 'date']
+    """
+    for pattern, words in _KINDS:
+        if re.fullmatch(pattern, type_, re.IGNORECASE):
+            return words
+    return type_.lower()
+
+
+def suggested(columns: Sequence[Column]) -> tuple[str, str]:
+    """Return the columns that are most likely the arm and the reward."""
+    words = [column.name for column in columns]
+    texts = [column.name for column in columns if column.kind == "text"]
+    arm = (texts or words or ["host"])[0]
+    for kind in ("true or false", "whole number", "number"):
+        numbers = [column.name for column in columns if column.kind == kind and column.name != arm]
+        if numbers:
+            return arm, numbers[-1]
+    return arm, next((word for word in words if word != arm), "slow")

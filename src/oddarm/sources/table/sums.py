@@ -19,6 +19,7 @@ from oddarm._typing import Floats, Wholes
 from oddarm.errors import SourceError
 from oddarm.rewards import LARGEST
 from oddarm.sources.table.duckdb import DuckRows
+from oddarm.sources.table.files import FileOptions
 from oddarm.sources.table.opening import open_rows
 from oddarm.sources.table.postgres import PostgresRows
 from oddarm.sources.table.rows import Pick, ShuffledRows
@@ -66,10 +67,10 @@ class ArmSums:
     exact: Sequence[Decimal] | None = None
 
 
-def sums_of_table(data: Any, pick: Pick, encoding: str | None, exact: bool) -> ArmSums:
+def sums_of_table(data: Any, pick: Pick, options: FileOptions, exact: bool) -> ArmSums:
     """Return the sums of a table of any kind, as `open_table` opens it; exact ones if wanted."""
     kinds = partial(DuckSums, exact=exact), partial(PostgresSums, exact=exact)
-    rows = open_rows(data, pick, encoding, kinds)
+    rows = open_rows(data, pick, options, kinds)
     rows.close()
     return rows.found
 
