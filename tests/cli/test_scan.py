@@ -99,3 +99,18 @@ def test_names_of_hosts_are_no_options(tmp_path):
     )
     assert code == 3
     assert "Best guess after all 27 rows: min_gap." in text
+
+
+@pytest.mark.parametrize("named", ["-", "requests-*.csv", "two files"])
+def test_standard_input_and_several_files(requests, monkeypatch, named):
+    """Rows come from standard input, from a pattern, or from several files, with one answer."""
+    monkeypatch.chdir(requests.parent)
+    header, *lines = requests.read_text().splitlines(keepends=True)
+    for number in range(2):
+        (requests.parent / f"requests-{number}.csv").write_text(header + "".join(lines[number::2]))
+    data = ["requests-0.csv", "requests-1.csv"] if named == "two files" else [named]
+    command = ["scan", *data, "--arm", "host", "--reward", "timed_out", "--json"]
+    result = CliRunner().invoke(app, command, input=requests.read_bytes())
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert (found["outliers"], found["pulls"]) == (["host-07"], 4_800)

@@ -91,7 +91,8 @@ def complete_column(context: typer.Context, incomplete: str) -> list[str]:
     from oddarm.sources.table.opening import columns_of
 
     given = context.params
-    data = [name for name in given.get("data") or () if Path(name).is_file() or is_pattern(name)]
+    named = given.get("data") or context.args  # an option without its value leaves all names there
+    data = [name for name in named if Path(name).is_file() or is_pattern(name)]
     try:
         files = FileOptions(given.get("encoding"), given.get("format"))
         _, columns = columns_of(data, files, given.get("table"), given.get("query"))
