@@ -20,11 +20,7 @@ import typer
 import oddarm
 from oddarm._postgres_url import is_postgres
 from oddarm._text import printable
-from oddarm.errors import (
-    MissingColumnsError,
-    OddarmError,
-    ParameterError,
-)
+from oddarm.errors import MissingColumnsError, OddarmError, ParameterError
 from oddarm.options import DEFAULT_RHO, OPTIONS, BoundKind, ProblemOptions, Until
 from oddarm.sources.table.files import is_pattern
 
@@ -306,9 +302,7 @@ class NamedData(NamedTuple):
     @property
     def arm(self) -> str | list[str] | None:
         """The column of the arm, or several; None if none is named."""
-        return (
-            (self.columns[0] if self.columns else None) if len(self.columns) < 2 else self.columns
-        )
+        return self.columns if len(self.columns) > 1 else next(iter(self.columns), None)
 
 
 def name_data(

@@ -77,8 +77,9 @@ def test_a_bad_row_is_named_with_its_file(tmp_path, kind):
         oddarm.open_table(tmp_path / f"*.{kind}", "arm", "reward")
 
 
-def test_files_that_are_not_one_table(tmp_path):
+def test_files_that_are_not_one_table(tmp_path, monkeypatch):
     """Files of two kinds, two databases, a file twice, or one without the column are refused."""
+    monkeypatch.chdir(tmp_path)
     data = rows(90)
     table = write_csv(tmp_path / "a.csv", data)
     lines = write_jsonl(tmp_path / "a.jsonl", data)
@@ -88,6 +89,7 @@ def test_files_that_are_not_one_table(tmp_path):
         ([table, lines], "is JSON and .*a.csv is CSV, must be files of one kind"),
         (bases, "are databases, must be one: name one file"),
         ([table, table], "is named twice"),
+        (["a.csv", table], "is named twice"),
         ([table, other], "b.csv has no values in column 'score', which other files have"),
         (tmp_path / "x*.csv", "there is no file .*, and no file matches that pattern"),
     ):

@@ -238,9 +238,11 @@ def _paths(names: Iterable[Any]) -> list[Path]:
                 f"there is no file {name}, and no file matches that pattern: check the path."
             )
         paths += found
-    if len({path.absolute() for path in paths}) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise ParameterError(f"{twice} is named twice, must be named once: drop one.")
+    seen: set[Path] = set()
+    for path in paths:
+        if path.absolute() in seen:
+            raise ParameterError(f"{path} is named twice, must be named once: drop one.")
+        seen.add(path.absolute())
     return paths
 
 
