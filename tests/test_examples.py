@@ -51,10 +51,11 @@ def test_example(name, capsys, monkeypatch):
     assert shown.split("\n\n")[1].count("outlier") == found
 
 
-def test_the_table_of_the_readme_gives_its_answer(capsys):
+def test_the_table_of_the_readme_gives_its_answer(capsys, monkeypatch):
     """The README shows what `oddarm scan` prints of examples/requests.csv."""
     from oddarm.cli.app import app
 
+    monkeypatch.setenv("COLUMNS", "100")
     table = str(EXAMPLES / "requests.csv")
     words = ["scan", table, "--arm", "host", "--reward", "timed_out", "--min-gap", "0.15"]
     with pytest.raises(SystemExit):

@@ -10,7 +10,7 @@ from scipy.stats import binom
 import oddarm
 from oddarm.errors import OddarmError
 from oddarm.rewards import Bounded, Clipped, SubGaussian
-from support.tables import KINDS
+from support.tables import KINDS, write_csv
 
 HOSTS = [f"h{k:02}" for k in range(12)]
 
@@ -152,7 +152,6 @@ def test_mistakes_are_named():
     for call, words in [
         (lambda: oddarm.scan(good, rows="some"), "must be 'sample' or 'all'"),
         (lambda: oddarm.scan(good, "host"), "mapping"),
-        (lambda: oddarm.scan("t.csv"), "arm and reward are missing"),
         (lambda: oddarm.scan({**good, "h00": [2]}, rewards="bernoulli"), "must be 0 or 1"),
         (lambda: oddarm.scan({**good, "h00": [2]}, rewards=(0, 1)), r"must be in \[0, 1\]"),
         (lambda: oddarm.scan(good, rewards=SubGaussian(scale=1.0), rows="all"), "sub-Gaussian"),
@@ -203,8 +202,10 @@ def test_rewards_of_many_digits_are_added_exactly():
         ({"a": [1]}, {"max_pulls": 10}, "max_pulls with scan, which reads all rows"),
     ],
 )
-def test_what_belongs_to_a_search_is_refused(data, options, words):
+def test_what_belongs_to_a_search_is_refused(tmp_path, monkeypatch, data, options, words):
     """A function, a budget and missing columns are refused with a remedy."""
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "log.csv", {"host": ["a", "b"], "slow": [0, 1]})
     with pytest.raises(oddarm.errors.ParameterError, match=words):
         oddarm.scan(data, **options)
 

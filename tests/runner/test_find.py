@@ -81,8 +81,8 @@ def test_a_failed_search_closes_its_table(tmp_path, closed):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, r"data without arm: name the column .*find\(data, arm='host', reward='slow'\)"),
-        ({"arm": "host"}, "data without reward: name the column of rewards"),
+        ({}, r"^arm and reward are missing: .*find\(data, arm='host', reward='slow'\)"),
+        ({"arm": "host"}, "^reward is missing: "),
         ({"arm": "host", "reward": "slow", "min_row": 3}, "did you mean min_rows"),
     ],
 )
@@ -91,7 +91,7 @@ def test_data_without_columns(tmp_path, given, words):
     with pytest.raises(ParameterError, match=words):
         oddarm.find(KINDS["pandas"](tmp_path, requests(5)), **given)
     with pytest.raises(ParameterError, match=words):
-        oddarm.find("requests.csv", **given)
+        oddarm.find(KINDS["csv"](tmp_path, requests(5)), **given)
 
 
 def test_columns_without_data():

@@ -251,6 +251,7 @@ def test_databases_of_this_version(tmp_path, caplog):
         with open_study(path, name) as study:
             now, then = state(study), left["state"]
             del now["run"], then["run"]  # whose last bits depend on the processor
+            del now["oddarm"], then["oddarm"]  # the version that wrote the state
             assert now.pop("supposes") == [BEGUN, *then.pop("supposes")]
             assert now["problem"].items() >= then.pop("problem").items()
             assert now.items() >= then.items()

@@ -64,7 +64,7 @@ HEAD = 1 << 20
 """Bytes of a text file that are checked here; DuckDB checks the lines after them."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""Characters that no text has: all controls but white space and the escapes of a terminal."""
+"""Characters that no header has: all controls but white space and the escapes of a terminal."""
 _GZIP = "a gzip file"
 _MAGIC = (
     (re.compile(rb"PAR1"), "a Parquet file"),
@@ -288,7 +288,7 @@ def _looked_at(path: Path, options: FileOptions, stream: str | None) -> DataFile
     text = _decoded(path, name, reader, options.encoding or "utf-8")
     if not text.strip():
         _refuse_empty(name)
-    if _CONTROLS.search(text):
+    if "\0" in text or _CONTROLS.search(text.lstrip().splitlines()[0]):
         raise SourceError(f"{name} is not text, must be {_SHOWN[reader]}: name a file of rows.")
     if reader == "json":
         return DataFile(path, name, reader, gzipped, _layout(name, text))
