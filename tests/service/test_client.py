@@ -235,6 +235,7 @@ def test_work_waits_at_the_service(monkeypatch):
         ("Wed, 21 Oct 2015 07:28:00 -0000", 0, 0),
         ("soon", None, None),
     ],
+    ids=["seconds", "a date", "a date gone by", "words"],  # the time of day would be in the names
 )
 def test_retry_after(value, low, high):
     """The header Retry-After has seconds or a date; anything else counts for nothing."""
