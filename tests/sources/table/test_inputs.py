@@ -281,7 +281,7 @@ def test_gzip_is_told_by_its_content(tmp_path):
 
 
 def test_loading_is_reported(tmp_path, monkeypatch):
-    """Whoever watches hears which table is read and how far; the rest load as before."""
+    """A watcher is told which table is read and how far; without a watcher nothing is told."""
     monkeypatch.setattr(sqlite, "BLOCK", 10)
     path = write_sqlite(tmp_path / "t.db", rows(40))
     heard = []
