@@ -19,6 +19,7 @@ from oddarm import create_study, open_study
 from oddarm.cli.studies import table
 from oddarm.errors import MissingExtraError, OddarmError, ParameterError, ServiceError
 from oddarm.service import Client, server
+from oddarm.service.tokens import read_token
 from oddarm.store import StudyInfo
 from support.serving import serving
 
@@ -309,7 +310,7 @@ def test_a_token_file_for_its_owner(tmp_path, mode):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     file.chmod(mode)
-    assert server.read_token(file) == "0123456789abcdef"
+    assert read_token(file) == "0123456789abcdef"
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602])
@@ -319,7 +320,7 @@ def test_a_token_file_for_others(tmp_path, mode):
     file.write_text("0123456789abcdef\n")
     file.chmod(mode)
     with pytest.raises(OddarmError, match=f"mode 0{mode:o}.*: run  chmod 600 {file}") as caught:
-        server.read_token(file)
+        read_token(file)
     assert "0123456789abcdef" not in str(caught.value)
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from oddarm.service.client import Client
 from oddarm.service.server import serve
+from oddarm.service.tokens import Token
 
 if TYPE_CHECKING:
     from oddarm.service.app import create_app
 
-__all__ = ["Client", "create_app", "serve"]
+__all__ = ["Client", "Token", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:

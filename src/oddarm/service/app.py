@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -24,11 +24,12 @@ from oddarm import errors
 from oddarm._version import __version__
 from oddarm.service import models
 from oddarm.service.batching import StudyPool
-from oddarm.service.guard import ERROR, Guard
+from oddarm.service.guard import CALLER, ERROR, Guard
 from oddarm.service.long_polling import LongPolling
 from oddarm.service.models import StudyName
 from oddarm.service.page import Page
 from oddarm.service.server import STUDY_MEMORY
+from oddarm.service.tokens import LEAST_ROLE, Token, as_tokens
 from oddarm.store import Study, StudyInfo
 from oddarm.store.database.base import open_database
 
@@ -59,7 +60,7 @@ retry, and not 503.
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
-    403: "Without a token, only this machine may call.",
+    403: "The role of the token does not allow this; without tokens, only this machine may call.",
     404: "There is no such study, or no such pull.",
     409: "The name is taken.",
     413: "The request is too large.",
@@ -123,7 +124,7 @@ router = APIRouter()
 def create_app(
     storage: str | Path,
     *,
-    token: str | None = None,
+    token: str | Sequence[Token] | None = None,
     study_memory: int = STUDY_MEMORY,
     most_waiting: int = 1000,
 ) -> FastAPI:
@@ -131,16 +132,18 @@ def create_app(
 
     Args:
         storage: `sqlite:///path`, a bare path (created if it does not exist), or `postgresql://…`.
-        token: The token that callers must send; None to serve only this machine, without a token.
+        token: The token that callers must send, which may do everything, or tokens with roles; None
+            to serve only this machine, without a token.
         study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
             were not used for the longest time are closed.
         most_waiting: How many asks may wait for pulls at a time.
     """
+    tokens = as_tokens(token)
     studies = StudyPool(open_database(storage, create=True), study_memory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        LOG.info("started", extra={"fields": {"oddarm": __version__, "token": token is not None}})
+        LOG.info("started", extra={"fields": {"oddarm": __version__, "tokens": len(tokens)}})
         yield
         app.state.stopping = True
         await studies.close()
@@ -154,13 +157,13 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.openapi = partial(_openapi, app, token is not None)  # type: ignore[method-assign]
+    app.openapi = partial(_openapi, app, bool(tokens))  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
     app.state.polling = LongPolling(studies, most_waiting, lambda: app.state.stopping)
     app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
-    app.add_middleware(Guard, token=token)
+    app.add_middleware(Guard, tokens=tokens)
     app.add_exception_handler(errors.OddarmError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -169,14 +172,20 @@ def create_app(
 
 
 def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
-    """Return the OpenAPI description; it says whether routes under /studies need a token."""
+    """Return the OpenAPI description; it says which routes need a token, and of which role."""
     schema = FastAPI.openapi(app)  # which makes it once
     bearer = {"type": "http", "scheme": "bearer"}
     schema["components"]["securitySchemes"] = {
-        "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
+        "token": {**bearer, "description": "A token of `oddarm serve --token-file`."}
     }
     schema["security"] = [{"token": []}] if guarded else []
-    schema["paths"]["/health"]["get"]["security"] = []
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            least = LEAST_ROLE.get((method.upper(), path))
+            if least is None:
+                operation["security"] = []  # open to all
+            else:
+                operation["x-role"] = least
     return schema
 
 
@@ -256,6 +265,15 @@ async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
     await _studies(request).health()
     return models.Health(oddarm=__version__)
+
+
+@router.get("/caller", responses=_errors())
+async def caller(request: Request) -> models.Caller:
+    """Say whose token this is, and what it may do; without tokens everybody is an admin."""
+    token: Token | None = request.scope.get(CALLER)
+    if token is None:
+        return models.Caller(name=None, role="admin")
+    return models.Caller(name=token.name, role=token.role)
 
 
 @router.get("/studies", responses=_errors())
