@@ -25,7 +25,7 @@ from oddarm.service.tokens import (
 
 SECRETS = {role: f"{role}-0123456789abcdef" for role in ROLES}
 TOKENS = [Token(f"the-{role}", role, secret) for role, secret in SECRETS.items()]
-OPEN = {("GET", "/health")}
+OPEN = {("GET", "/health"), ("GET", "/docs")}
 ROUTES = sorted((method, route.path) for route in router.routes for method in route.methods)
 BODIES = {
     "/studies": {"name": "new", "arms": 4, "max_outliers": 1},

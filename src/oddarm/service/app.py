@@ -26,8 +26,10 @@ from oddarm.service import models
 from oddarm.service.batching import StudyPool
 from oddarm.service.guard import CALLER, ERROR, Guard
 from oddarm.service.long_polling import LongPolling
+from oddarm.service.metrics import CONTENT_TYPE_LATEST, Metrics
 from oddarm.service.models import StudyName
-from oddarm.service.page import Page
+from oddarm.service.page import HEADERS, Page
+from oddarm.service.reference import reference_page
 from oddarm.service.server import STUDY_MEMORY
 from oddarm.service.tokens import LEAST_ROLE, Token, as_tokens
 from oddarm.store import Study, StudyInfo
@@ -87,6 +89,7 @@ CHANGE = _errors(404, 422, 507)
 JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
 CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
 EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
+METRICS = 'oddarm_studies{status="running",verdict="running"} 2.0\n'
 RESULT = {
     "verdict": "budget",
     "summary": "Best guess after 160 pulls: gru, evidence 14 : 1 (you asked for 20 : 1); "
@@ -160,10 +163,11 @@ def create_app(
     app.openapi = partial(_openapi, app, bool(tokens))  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
+    app.state.metrics = Metrics()
     app.state.polling = LongPolling(studies, most_waiting, lambda: app.state.stopping)
     app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
-    app.add_middleware(Guard, tokens=tokens)
+    app.add_middleware(Guard, tokens=tokens, metrics=app.state.metrics)
     app.add_exception_handler(errors.OddarmError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -199,6 +203,11 @@ def _polling(request: Request) -> LongPolling:
     return polling
 
 
+def _metrics(request: Request) -> Metrics:
+    metrics: Metrics = request.app.state.metrics
+    return metrics
+
+
 def _written(answer: BaseModel) -> Response:
     """Return an answer as JSON text; FastAPI would check a returned model once more."""
     return Response(answer.model_dump_json(), media_type="application/json")
@@ -217,6 +226,7 @@ async def tell(request: Request, name: StudyName, body: models.TellBody) -> mode
     if len(rewards) < len(body.tells):  # the first reward of a pull counts, as in two requests
         rewards.update((row["pull"], row["reward"]) for row in reversed(body.tells))
     told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
+    _metrics(request).told.labels("yes").inc(told)
     return _written(models.Told(told=told))  # type: ignore[return-value]
 
 
@@ -229,6 +239,7 @@ async def ask(request: Request, name: StudyName, body: models.AskBody) -> models
     and at the latest after that time.
     """
     asked = await _polling(request).ask(name, body, request.receive)
+    _metrics(request).leased.inc(len(asked.pulls))
     return _written(asked)  # type: ignore[return-value]
 
 
@@ -238,7 +249,9 @@ async def data(request: Request, name: StudyName, body: models.DataBody) -> mode
     new = await _studies(request).write(
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )
-    return models.Told(told=len(body.rewards) if new else 0)
+    told = len(body.rewards) if new else 0
+    _metrics(request).told.labels("no").inc(told)
+    return models.Told(told=told)
 
 
 @router.post("/studies/{name}/give-up", responses=WRITE)
@@ -248,6 +261,7 @@ async def give_up(request: Request, name: StudyName, body: models.GiveUpBody) ->
     If the loss of a pull may depend on its reward, as with a time-out, tell a reward instead.
     """
     number = await _studies(request).write(name, lambda batch: batch.give_up(body.pulls))
+    _metrics(request).given_up.inc(number)
     return models.GivenUp(given_up=number)
 
 
@@ -257,6 +271,7 @@ async def set_aside(request: Request, name: StudyName, body: models.AsideBody) -
     changed = await _studies(request).write(
         name, lambda batch: batch.set_aside(body.arm, body.reason)
     )
+    _metrics(request).failed.inc(changed)
     return models.Aside(changed=changed)
 
 
@@ -265,6 +280,34 @@ async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
     await _studies(request).health()
     return models.Health(oddarm=__version__)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        **_errors(),
+        200: {"description": "Text.", "content": {"text/plain": {"example": METRICS}}},
+    },
+)
+async def metrics(request: Request) -> Response:
+    """Return what the service counts and measures, for Prometheus."""
+    studies = _studies(request)
+    try:
+        infos = await studies.infos()
+    except errors.StoreError as error:
+        LOG.warning("metrics", extra={"fields": {"error": str(error)}})
+        infos = None
+    waiting = {"oddarm_asks_waiting": ("Asks that wait for pulls.", _polling(request).count)}
+    text = _metrics(request).text(infos, {**studies.gauges(), **waiting})
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """Return a page that describes every route, for people."""
+    page = reference_page(request.app.openapi())
+    return Response(page, media_type="text/html", headers=HEADERS)
 
 
 @router.get("/caller", responses=_errors())

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddarm.errors import OddarmError
+from oddarm.service.metrics import Metrics
 from oddarm.service.models import MAX_BODY
 from oddarm.service.server import is_loopback
 from oddarm.service.tokens import GUARDED, LEAST_ROLE, ROLES, Token, find_token, may, route_of
@@ -37,10 +38,12 @@ class Guard:
     Args:
         app: The application that is guarded.
         tokens: The tokens that callers may send; empty if they need none.
+        metrics: Where requests are counted.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Sequence[Token]) -> None:
+    def __init__(self, app: ASGIApp, tokens: Sequence[Token], metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
         self._tokens = tuple(tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,12 +52,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        status, begun = 500, False
+        status, begun, seconds = 500, False, 0.0
 
         async def send_and_note(message: Message) -> None:
-            nonlocal status, begun
+            nonlocal status, begun, seconds
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
+                seconds = time.perf_counter() - started
             await send(message)
 
         try:
@@ -70,6 +74,12 @@ class Guard:
             # The answer has begun and can only be cut off: uvicorn closes the connection.
             status, scope[ERROR] = 500, str(reason)
         finally:
+            self._metrics.note(
+                scope["method"],
+                scope["path"],
+                status,
+                seconds if begun else time.perf_counter() - started,
+            )
             _log(scope, status, started)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:

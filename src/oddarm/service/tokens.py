@@ -34,6 +34,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 LEAST_ROLE: dict[tuple[str, str], Role] = {
     ("GET", "/caller"): "read-only",
+    ("GET", "/metrics"): "read-only",
     ("GET", "/studies"): "read-only",
     ("GET", "/studies/{name}"): "read-only",
     ("GET", "/studies/{name}/result"): "read-only",
@@ -52,7 +53,7 @@ LEAST_ROLE: dict[tuple[str, str], Role] = {
 }
 """The least role that may call each route; docs/service.md has the same table."""
 
-GUARDED = ("/studies", "/caller")
+GUARDED = ("/studies", "/metrics", "/caller")
 """What the paths of these routes begin with; all others are open: the page, health, the docs."""
 SHORTEST_TOKEN = 16
 REMEDY = "make one with  openssl rand -hex 24."
