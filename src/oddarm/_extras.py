@@ -35,7 +35,7 @@ SQLITE = Need("sampling a SQLite file", ("pyarrow", "duckdb"), "table")
 POSTGRES = Need("PostgreSQL", ("psycopg",), "postgres")
 PLOT = Need("a plot", ("matplotlib",), "plot")
 RESULT_FRAME = Need("a data frame of the result", ("pandas",), "frame")
-SERVICE = Need("the service", ("fastapi", "uvicorn"), "service")
+SERVICE = Need("the service", ("fastapi", "uvicorn", "prometheus_client"), "service")
 
 
 def require(*needs: Need) -> None:

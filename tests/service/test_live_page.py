@@ -17,6 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from oddarm.service import Client
+from oddarm.service.tokens import ROLES
 from support.chromium_browser import ChromiumMissingError, start_chromium
 from support.serving import serving
 
@@ -614,6 +615,28 @@ def test_a_token(page, tmp_path):
         page.wait((folder / "hidden.jsonl").exists, "a download")
         first, _ = (folder / "hidden.jsonl").read_text().splitlines()
         assert json.loads(first)["arm"] == "a"
+        assert [line for line in page.errors() if "401" not in line] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_roles(page, tmp_path, role):
+    """Everybody sees the studies; buttons that the service would refuse are shown to no one."""
+    file = tmp_path / "tokens"
+    file.write_text(f"admin ada fedcba9876543210\n{role} me {TOKEN}\n")
+    file.chmod(0o600)
+    with serving("--storage", tmp_path / "s.db", "--token-file", file) as (_, url):
+        Client(url, "fedcba9876543210").create("shared", ["a", "b", "c"], max_outliers=1)
+        page.open(url)
+        page.wait_for("#token", "This service needs a token")
+        page.find("#token input").send_keys(TOKEN, Keys.ENTER)
+        page.wait_for("#studies-table", "shared")
+        known = "return document.documentElement.dataset.role"
+        page.wait(lambda: page.driver.execute_script(known) == role, "the role")
+        assert bool(page.text("#new-study")) == (role == "admin")
+        page.open(f"{url}/#/study/shared")
+        page.wait_for("#summary", "after 0 pulls")
+        page.wait(lambda: page.driver.execute_script(known) == role, "the role")
+        assert bool(page.text("#pause")) == (role == "admin")
         assert [line for line in page.errors() if "401" not in line] == []
 
 

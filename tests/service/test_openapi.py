@@ -7,9 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 
 from oddarm.service import create_app
+from oddarm.service.tokens import LEAST_ROLE
 
 # A stream of events has no end to wait for; test_app follows one.
 EVENTS = "/studies/{name}/events"
+OPEN = ("/health",)
 TOKEN = "0123456789abcdef"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -38,7 +40,8 @@ def test_examples_and_token(storage):
                     bodies.append(answer)
             for body in bodies:
                 assert all(shows(content) for content in body["content"].values()), (method, path)
-            assert ("security" in operation) == (path == "/health")
+            assert ("security" in operation) == (path in OPEN), path
+            assert operation.get("x-role") == LEAST_ROLE.get((method.upper(), path))
     with TestClient(create_app(storage), base_url="http://127.0.0.1") as http:
         assert http.get("/openapi.json").json()["security"] == []
 

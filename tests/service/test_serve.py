@@ -19,6 +19,7 @@ from oddarm import create_study, open_study
 from oddarm.cli.studies import table
 from oddarm.errors import MissingExtraError, OddarmError, ParameterError, ServiceError
 from oddarm.service import Client, server
+from oddarm.service.tokens import read_token
 from oddarm.store import StudyInfo
 from support.serving import serving
 
@@ -66,11 +67,36 @@ def test_a_session(storage):
     assert caught.value.status is None
 
 
-def test_a_worker_whose_pull_fails(storage):
-    """The error ends the work; the rewards drawn before it count."""
+def test_a_worker_whose_pulls_fail(storage, caplog):
+    """A pull is tried again; an arm that keeps failing is set aside, and the study goes on."""
+    calls = []
 
     def probe(arm):
-        if arm == "gru":
+        calls.append(arm)
+        if arm == "lhr" or (arm == "fra" and calls.count("fra") == 1):
+            raise TimeoutError("no answer")
+        return int(arm == "gru")
+
+    with serving("--storage", storage) as (_, url):
+        client = Client(url)
+        client.create("demo", ARMS, strategy="gold", max_outliers=1)
+        summary = client.work("demo", probe, limit=4, wait=0.001, retries=2)
+        assert summary.failed == [("lhr", "TimeoutError: no answer")]
+        assert (calls.count("lhr"), summary.retries) == (3, 3)
+        assert summary.pulls == client.info("demo")["pulls"]
+        assert client.result("demo")["errors"] == [
+            {"arm": "lhr", "error": "TimeoutError: no answer"}
+        ]
+    logged = [record.message for record in caplog.records if record.name == "oddarm.worker"]
+    assert "arm 'lhr' of study demo is set aside: TimeoutError: no answer" in logged
+    assert logged.count("a pull of arm 'lhr' failed (no answer); trying again") == 2
+
+
+def test_a_worker_that_cannot_go_on(storage):
+    """If too few arms would be left, the error is raised; the rewards drawn before it count."""
+
+    def probe(arm):
+        if arm != "ams":
             raise TimeoutError("no answer")
         return 0
 
@@ -78,8 +104,8 @@ def test_a_worker_whose_pull_fails(storage):
         client = Client(url)
         client.create("demo", ARMS, strategy="gold", max_outliers=1)
         with pytest.raises(TimeoutError):
-            client.work("demo", probe, limit=4)
-        assert client.info("demo")["pulls"] == 3
+            client.work("demo", probe, limit=4, retries=0)
+        assert client.info("demo")["pulls"] == 1
 
 
 def test_it_stops_when_asked(storage):
@@ -309,7 +335,7 @@ def test_a_token_file_for_its_owner(tmp_path, mode):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     file.chmod(mode)
-    assert server.read_token(file) == "0123456789abcdef"
+    assert read_token(file) == "0123456789abcdef"
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602])
@@ -319,7 +345,7 @@ def test_a_token_file_for_others(tmp_path, mode):
     file.write_text("0123456789abcdef\n")
     file.chmod(mode)
     with pytest.raises(OddarmError, match=f"mode 0{mode:o}.*: run  chmod 600 {file}") as caught:
-        server.read_token(file)
+        read_token(file)
     assert "0123456789abcdef" not in str(caught.value)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from oddarm._text import printable
 from oddarm._version import __version__
-from oddarm.cli import find, plan, scan, serve, simulate, studies, watch
+from oddarm.cli import find, plan, scan, serve, simulate, studies, study, watch
 from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
 from oddarm.cli.options import as_options, missing_words
 from oddarm.cli.signals import ended_by_signals
@@ -51,7 +51,8 @@ app.command()(plan.plan)
 app.command(epilog=MEANINGS)(simulate.simulate)
 app.command()(serve.serve)
 app.command()(studies.studies)
-app.command()(watch.watch)
+app.command(epilog=MEANINGS)(watch.watch)
+app.add_typer(study.app, name="study")
 
 
 def run() -> None:

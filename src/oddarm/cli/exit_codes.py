@@ -16,6 +16,7 @@ __all__ = [
     "UNDECIDED",
     "WRONG_USAGE",
     "exit_code",
+    "exit_code_of",
 ]
 
 DECIDED = 0
@@ -35,9 +36,13 @@ MEANINGS = (
 
 def exit_code(result: Result) -> int:
     """Return the exit code of a command that prints a result."""
-    if result.verdict == "running":
+    return exit_code_of(result.verdict, result.provenance["until"])
+
+
+def exit_code_of(verdict: str, until: str) -> int:
+    """Return the exit code for a verdict, where the search was to go on until `until`."""
+    if verdict == "running":
         return INTERRUPTED
-    if result.verdict in ("confirmed", "none"):
+    if verdict in ("confirmed", "none"):
         return DECIDED
-    ranked = result.verdict == result.provenance["until"] == "ranked"
-    return DECIDED if ranked else UNDECIDED
+    return DECIDED if verdict == until == "ranked" else UNDECIDED

@@ -20,7 +20,10 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: a free one.")] = 8321,
     token_file: Annotated[
         Path | None,
-        typer.Option(help="A file with the token that callers must send (mode 600)."),
+        typer.Option(
+            help="A file with the token that callers must send, or with lines of role, name and "
+            "token; roles are read-only, worker and admin (mode 600)."
+        ),
     ] = None,
     study_memory: Annotated[
         int,
@@ -34,13 +37,13 @@ def serve(
     this machine is served.
     """
     from oddarm import service
-    from oddarm.service.server import read_token
+    from oddarm.service.tokens import read_tokens
 
     service.serve(
         storage,
         host=host,
         port=port,
-        token=None if token_file is None else read_token(token_file),
+        token=None if token_file is None else read_tokens(token_file),
         study_memory=study_memory * 1_000_000,
         log_level=logging.DEBUG if verbose else logging.INFO,
     )

@@ -7,11 +7,10 @@ import shutil
 import sys
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from oddarm.cli.serve import STORAGE, Storage
+from oddarm.cli.options import JsonOnly
+from oddarm.cli.places import Server, StorageOrNone, TokenFile, open_place
 from oddarm.results.table import Column, text_table
 
 if TYPE_CHECKING:
@@ -31,18 +30,18 @@ COLUMNS = (
 
 
 def studies(
-    storage: Storage = STORAGE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: JsonOnly = False,
 ) -> None:
-    """List the studies in a database."""
-    from oddarm._postgres_url import without_password
-    from oddarm.store import list_studies
-
-    infos = list_studies(storage)
+    """List the studies in a database, or of a service."""
+    with open_place(storage, server, token_file) as place:
+        infos, where = place.studies(), place.where
     if as_json:
         print(json.dumps([asdict(info) for info in infos], indent=2))
     elif not infos:
-        print(f"There are no studies in {without_password(storage)}.")
+        print(f"There are no studies in {where}.")
     else:
         print(table(infos, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 

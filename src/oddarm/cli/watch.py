@@ -2,76 +2,141 @@
 
 from __future__ import annotations
 
+import json
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import oddarm
-from oddarm._text import printable
-from oddarm.cli.serve import STORAGE, Storage
-from oddarm.results.sentence import glance
+from oddarm._text import named, printable
+from oddarm.cli.exit_codes import exit_code_of
+from oddarm.cli.options import JsonOnly
+from oddarm.cli.places import Place, Server, StorageOrNone, TokenFile, open_place
+from oddarm.cli.study import line
+from oddarm.results.sentence import counted, odds, two_digits
+from oddarm.results.table import Column, decimals, text_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from oddarm.results.result import Result
-    from oddarm.store import Study, StudyInfo
-
 __all__ = ["watch"]
+
+MOST_ARMS = 20
+COLUMNS = (
+    Column("rank"),
+    Column("arm", left=True, least=8),
+    Column("pulls"),
+    Column("mean"),
+    Column("low", dropped=1),
+    Column("high", dropped=1),
+    Column("status", left=True),
+)
 
 
 def watch(
     name: Annotated[str, typer.Argument(help="The study.")],
-    storage: Storage = STORAGE,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    as_json: JsonOnly = False,
 ) -> None:
     """Watch a study until it is done.
 
-    On a terminal, a table of the leading arms; elsewhere, a line for each change.
+    On a terminal, a table of the leading arms; elsewhere, a line for each change. With --json,
+    nothing but the result, when the study is done.
     """
     from rich.console import Console
 
     console = Console()
-    with oddarm.open_study(storage, name) as study:
-        if console.is_terminal:
-            _live(study, console, interval)
-            console.print(_shown(study.result(), 20, console.width))
+    with open_place(storage, server, token_file) as place:
+        if as_json:
+            _wait(place, name, interval)
+        elif console.is_terminal:
+            _live(place, name, console, interval)
         else:
-            _lines(study, interval)
-            print(study.result())
+            _lines(place, name, interval)
+        result = place.result(name)
+    if as_json:
+        print(json.dumps(result, indent=2))
+    elif console.is_terminal:
+        console.print(_shown(result, MOST_ARMS, console.width))
+    else:
+        print(f"{printable(result['summary'])}\n\n{_table(result, MOST_ARMS)}")
+    raise typer.Exit(exit_code_of(result["verdict"], result["provenance"]["until"]))
 
 
-def _live(study: Study, console: Console, interval: float) -> None:
+def _wait(place: Place, name: str, interval: float) -> None:
+    while place.info(name).status != "done":
+        time.sleep(interval)
+
+
+def _live(place: Place, name: str, console: Console, interval: float) -> None:
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
 
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        while (info := study.info()).status != "done":
-            result = study.result()
-            arms = max(1, min(20, console.height - 8))
-            shown = _shown(result, arms, console.width)
-            live.update(Group(Text(_line(info), style="bold"), shown), refresh=True)
+        while (info := place.info(name)).status != "done":
+            arms = max(1, min(MOST_ARMS, console.height - 8))
+            shown = _shown(place.result(name), arms, console.width)
+            live.update(Group(Text(line(info), style="bold"), shown), refresh=True)
             time.sleep(interval)
 
 
-def _shown(result: Result, arms: int, width: int) -> Text:
-    """Return the answer and the leading arms, in lines of a terminal's width."""
-    from rich.text import Text
-
-    return Text(f"{result.summary}\n\n{result.table(arms, width=width)}")
-
-
-def _lines(study: Study, interval: float) -> None:
+def _lines(place: Place, name: str, interval: float) -> None:
     shown = None
-    while (info := study.info()).status != "done":
+    while (info := place.info(name)).status != "done":
         if info != shown:
-            print(" · ".join(filter(None, [_line(info), glance(study.result())])), flush=True)
+            print(" · ".join(filter(None, [line(info), _glance(place.result(name))])), flush=True)
             shown = info
         time.sleep(interval)
 
 
-def _line(info: StudyInfo) -> str:
-    return f"{printable(info.name)}: {info.status}, {info.pulls:,} pulls of {info.arms:,} arms"
+def _shown(result: dict[str, Any], arms: int, width: int) -> Text:
+    """Return the answer and the leading arms, in lines of a terminal's width."""
+    from rich.text import Text
+
+    return Text(f"{printable(result['summary'])}\n\n{_table(result, arms, width)}")
+
+
+def _glance(result: dict[str, Any]) -> str:
+    """Return what is known in a few words."""
+    parts = []
+    if result["outliers"]:
+        parts.append(f"outliers: {named(result['outliers'])}")
+    elif result["pulls"] and result["verdict"] != "none":
+        parts.append(f"best guess: {named(result['candidates']) or 'nobody'}")
+        evidence = odds(result["evidence"])
+        parts += [f"evidence {evidence}"] if evidence else []
+    if result["forecast"] is not None:
+        parts.append(f"about {two_digits(result['forecast']):,} more")
+    if result["errors"]:
+        parts.append(f"{len(result['errors']):,} failed")
+    return " · ".join(parts)
+
+
+def _table(result: dict[str, Any], most: int, width: int | None = None) -> str:
+    """Return the first arms by rank, as `Result.table` shows them."""
+    rows = result["arms"]
+    digits = decimals(
+        [row["mean"] for row in rows], [row["low"] for row in rows], [row["high"] for row in rows]
+    )
+
+    def written(value: float | None) -> str:
+        return "-" if value is None else f"{value:.{digits}f}"
+
+    cells = [
+        (
+            str(row["rank"]),
+            printable(row["arm"]),
+            f"{row['pulls']:,}",
+            *(written(row[key]) for key in ("mean", "low", "high")),
+            row["status"],
+        )
+        for row in rows[:most]
+    ]
+    more = len(rows) - most
+    table = text_table(COLUMNS, cells, width)
+    return table if more <= 0 else f"{table}\n… and {counted(more, 'arms', 'more ')}"

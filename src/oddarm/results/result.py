@@ -18,7 +18,7 @@ from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.problem import Problem
 from oddarm.results.sentence import amount, answer, counted, two_digits
-from oddarm.results.table import Column, text_table
+from oddarm.results.table import Column, decimals, text_table
 from oddarm.strategies import Certificate, Outcome, Status, Strategy, Verdict
 from oddarm.tally import Tally
 
@@ -374,13 +374,7 @@ class Result:
     @cached_property
     def _decimals(self) -> int:
         """Enough decimals to show three digits of a typical interval's width."""
-        widths = (self.high - self.low)[np.isfinite(self.high - self.low)]
-        widths = widths[widths > 0]
-        known = self.means[~np.isnan(self.means)]
-        if not len(widths) and len(known):  # all means are exact
-            widths = np.ptp(known, keepdims=True)
-        typical = (float(np.median(widths)) if len(widths) else 0.0) or 1.0
-        return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))
+        return decimals(self.means, self.low, self.high)
 
     def cells(self, row: ArmRow) -> tuple[str, ...]:
         """Return one row of the table as text."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from oddarm._text import printable, shortened
 
-__all__ = ["Column", "text_table"]
+__all__ = ["Column", "decimals", "text_table"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,21 @@ def text_table(
         ).rstrip()
         for line in range(len(rows) + 1)
     )
+
+
+def decimals(means: ArrayLike, low: ArrayLike, high: ArrayLike) -> int:
+    """Return how many decimals show three digits of the width of a typical interval.
+
+    Args:
+        means: The mean of each arm; None or NaN before its first pull.
+        low: The lower end of each interval; None or infinite where there is none.
+        high: The upper end of each interval, likewise.
+    """
+    widths = np.asarray(high, dtype=float) - np.asarray(low, dtype=float)
+    widths = widths[np.isfinite(widths) & (widths > 0)]
+    seen = np.asarray(means, dtype=float)
+    known = seen[~np.isnan(seen)]
+    if not len(widths) and len(known):  # all means are exact
+        widths = np.ptp(known, keepdims=True)
+    typical = (float(np.median(widths)) if len(widths) else 0.0) or 1.0
+    return int(np.clip(2 - math.floor(math.log10(typical)), 0, 9))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oddarm.service.client import Client
+from oddarm.service.client import Client, WorkSummary
 from oddarm.service.server import serve
+from oddarm.service.tokens import Token
 
 if TYPE_CHECKING:
     from oddarm.service.app import create_app
 
-__all__ = ["Client", "create_app", "serve"]
+__all__ = ["Client", "Token", "WorkSummary", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:

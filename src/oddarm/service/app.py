@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -24,11 +24,14 @@ from oddarm import errors
 from oddarm._version import __version__
 from oddarm.service import models
 from oddarm.service.batching import StudyPool
-from oddarm.service.guard import ERROR, Guard
+from oddarm.service.guard import CALLER, ERROR, Guard
 from oddarm.service.long_polling import LongPolling
+from oddarm.service.metrics import CONTENT_TYPE_LATEST, Metrics
 from oddarm.service.models import StudyName
-from oddarm.service.page import Page
+from oddarm.service.page import HEADERS, Page
+from oddarm.service.reference import reference_page
 from oddarm.service.server import STUDY_MEMORY
+from oddarm.service.tokens import LEAST_ROLE, Token, as_tokens
 from oddarm.store import Study, StudyInfo
 from oddarm.store.database.base import open_database
 
@@ -59,7 +62,7 @@ retry, and not 503.
 _DESCRIPTIONS = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
-    403: "Without a token, only this machine may call.",
+    403: "The role of the token does not allow this; without tokens, only this machine may call.",
     404: "There is no such study, or no such pull.",
     409: "The name is taken.",
     413: "The request is too large.",
@@ -86,6 +89,7 @@ CHANGE = _errors(404, 422, 507)
 JSONL = '{"seq": 2, "at": 1767225601.5, "pull": "5f2a01.1.0", "arm": "ams", "reward": 1.0}\n'
 CSV = "seq,at,pull,arm,reward\n2,1767225601.5,5f2a01.1.0,ams,1.0\n"
 EVENT = 'event: change\nid: 2\ndata: {"name": "latency", "status": "running", "pulls": 1}\n\n'
+METRICS = 'oddarm_studies{status="running",verdict="running"} 2.0\n'
 RESULT = {
     "verdict": "budget",
     "summary": "Best guess after 160 pulls: gru, evidence 14 : 1 (you asked for 20 : 1); "
@@ -123,7 +127,7 @@ router = APIRouter()
 def create_app(
     storage: str | Path,
     *,
-    token: str | None = None,
+    token: str | Sequence[Token] | None = None,
     study_memory: int = STUDY_MEMORY,
     most_waiting: int = 1000,
 ) -> FastAPI:
@@ -131,16 +135,18 @@ def create_app(
 
     Args:
         storage: `sqlite:///path`, a bare path (created if it does not exist), or `postgresql://…`.
-        token: The token that callers must send; None to serve only this machine, without a token.
+        token: The token that callers must send, which may do everything, or tokens with roles; None
+            to serve only this machine, without a token.
         study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
             were not used for the longest time are closed.
         most_waiting: How many asks may wait for pulls at a time.
     """
+    tokens = as_tokens(token)
     studies = StudyPool(open_database(storage, create=True), study_memory)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        LOG.info("started", extra={"fields": {"oddarm": __version__, "token": token is not None}})
+        LOG.info("started", extra={"fields": {"oddarm": __version__, "tokens": len(tokens)}})
         yield
         app.state.stopping = True
         await studies.close()
@@ -154,13 +160,14 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.openapi = partial(_openapi, app, token is not None)  # type: ignore[method-assign]
+    app.openapi = partial(_openapi, app, bool(tokens))  # type: ignore[method-assign]
     app.state.studies = studies
     app.state.stopping = False
+    app.state.metrics = Metrics()
     app.state.polling = LongPolling(studies, most_waiting, lambda: app.state.stopping)
     app.router.routes.extend(router.routes)  # matched faster than in a router of their own
     app.mount("/", Page(), name="page")
-    app.add_middleware(Guard, token=token)
+    app.add_middleware(Guard, tokens=tokens, metrics=app.state.metrics)
     app.add_exception_handler(errors.OddarmError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -169,14 +176,20 @@ def create_app(
 
 
 def _openapi(app: FastAPI, guarded: bool) -> dict[str, Any]:
-    """Return the OpenAPI description; it says whether routes under /studies need a token."""
+    """Return the OpenAPI description; it says which routes need a token, and of which role."""
     schema = FastAPI.openapi(app)  # which makes it once
     bearer = {"type": "http", "scheme": "bearer"}
     schema["components"]["securitySchemes"] = {
-        "token": {**bearer, "description": "The token of `oddarm serve --token-file`."}
+        "token": {**bearer, "description": "A token of `oddarm serve --token-file`."}
     }
     schema["security"] = [{"token": []}] if guarded else []
-    schema["paths"]["/health"]["get"]["security"] = []
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            least = LEAST_ROLE.get((method.upper(), path))
+            if least is None:
+                operation["security"] = []  # open to all
+            else:
+                operation["x-role"] = least
     return schema
 
 
@@ -188,6 +201,11 @@ def _studies(request: Request) -> StudyPool:
 def _polling(request: Request) -> LongPolling:
     polling: LongPolling = request.app.state.polling
     return polling
+
+
+def _metrics(request: Request) -> Metrics:
+    metrics: Metrics = request.app.state.metrics
+    return metrics
 
 
 def _written(answer: BaseModel) -> Response:
@@ -208,6 +226,7 @@ async def tell(request: Request, name: StudyName, body: models.TellBody) -> mode
     if len(rewards) < len(body.tells):  # the first reward of a pull counts, as in two requests
         rewards.update((row["pull"], row["reward"]) for row in reversed(body.tells))
     told = await _studies(request).write(name, lambda batch: batch.tell_many(rewards))
+    _metrics(request).told.labels("yes").inc(told)
     return _written(models.Told(told=told))  # type: ignore[return-value]
 
 
@@ -220,6 +239,7 @@ async def ask(request: Request, name: StudyName, body: models.AskBody) -> models
     and at the latest after that time.
     """
     asked = await _polling(request).ask(name, body, request.receive)
+    _metrics(request).leased.inc(len(asked.pulls))
     return _written(asked)  # type: ignore[return-value]
 
 
@@ -229,7 +249,9 @@ async def data(request: Request, name: StudyName, body: models.DataBody) -> mode
     new = await _studies(request).write(
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )
-    return models.Told(told=len(body.rewards) if new else 0)
+    told = len(body.rewards) if new else 0
+    _metrics(request).told.labels("no").inc(told)
+    return models.Told(told=told)
 
 
 @router.post("/studies/{name}/give-up", responses=WRITE)
@@ -239,6 +261,7 @@ async def give_up(request: Request, name: StudyName, body: models.GiveUpBody) ->
     If the loss of a pull may depend on its reward, as with a time-out, tell a reward instead.
     """
     number = await _studies(request).write(name, lambda batch: batch.give_up(body.pulls))
+    _metrics(request).given_up.inc(number)
     return models.GivenUp(given_up=number)
 
 
@@ -248,6 +271,7 @@ async def set_aside(request: Request, name: StudyName, body: models.AsideBody) -
     changed = await _studies(request).write(
         name, lambda batch: batch.set_aside(body.arm, body.reason)
     )
+    _metrics(request).failed.inc(changed)
     return models.Aside(changed=changed)
 
 
@@ -256,6 +280,43 @@ async def health(request: Request) -> models.Health:
     """Say whether the service and its database answer."""
     await _studies(request).health()
     return models.Health(oddarm=__version__)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        **_errors(),
+        200: {"description": "Text.", "content": {"text/plain": {"example": METRICS}}},
+    },
+)
+async def metrics(request: Request) -> Response:
+    """Return what the service counts and measures, for Prometheus."""
+    studies = _studies(request)
+    try:
+        infos = await studies.infos()
+    except errors.StoreError as error:
+        LOG.warning("metrics", extra={"fields": {"error": str(error)}})
+        infos = None
+    waiting = {"oddarm_asks_waiting": ("Asks that wait for pulls.", _polling(request).count)}
+    text = _metrics(request).text(infos, {**studies.gauges(), **waiting})
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """Return a page that describes every route, for people."""
+    page = reference_page(request.app.openapi())
+    return Response(page, media_type="text/html", headers=HEADERS)
+
+
+@router.get("/caller", responses=_errors())
+async def caller(request: Request) -> models.Caller:
+    """Say whose token this is, and what it may do; without tokens everybody is an admin."""
+    token: Token | None = request.scope.get(CALLER)
+    if token is None:
+        return models.Caller(name=None, role="admin")
+    return models.Caller(name=token.name, role=token.role)
 
 
 @router.get("/studies", responses=_errors())

@@ -98,6 +98,15 @@ class StudyPool:
         """Return what is known of every study."""
         return await _in_time(self._store.run(list_in, self._database))
 
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """Return what is known of the studies that are open here: what each number is, and it."""
+        out = sum(committer.study.pulls_out for committer in self._committers.values())
+        return {
+            "oddarm_pulls_out": ("Pulls leased and not told, of studies open here.", out),
+            "oddarm_open_studies": ("Studies in memory.", len(self._committers)),
+            "oddarm_open_study_bytes": ("What they hold, about.", self._held_bytes),
+        }
+
     async def create(self, name: str, arms: Any, options: dict[str, Any]) -> StudyInfo:
         """Make a study."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -19,7 +21,9 @@ from oddarm.options import DEFAULT_STRATEGY, SearchOptions, check_names
 from oddarm.store.info import Pull
 from oddarm.store.transaction import LEASE_SECONDS
 
-__all__ = ["Client"]
+__all__ = ["Client", "WorkSummary"]
+
+LOG = logging.getLogger("oddarm.worker")
 
 CHUNK_BYTES = 65536
 """Bytes of an answer to read at a time."""
@@ -35,7 +39,27 @@ A 500 is a fault of the service or a damaged database, which stays until somebod
 CHANCE = random.SystemRandom()
 """Not the generator of the user: workers that seed it alike would come back at one moment."""
 
+RETRIES = 3
+"""How often a pull that fails is tried again."""
+MOST_REASON = 1000
+"""The most characters of the reason why an arm failed."""
+
 T = TypeVar("T")
+
+
+@dataclass
+class WorkSummary:
+    """What a worker did.
+
+    Attributes:
+        pulls: Rewards drawn and told.
+        retries: How often a pull was tried again.
+        failed: The arms that this worker set aside, each with the reason.
+    """
+
+    pulls: int = 0
+    retries: int = 0
+    failed: list[tuple[Any, str]] = field(default_factory=list)
 
 
 class Client:
@@ -162,16 +186,19 @@ class Client:
         lease_seconds: float = LEASE_SECONDS,
         wait: float = 1.0,
         patience: float = 300.0,
-    ) -> None:
-        """Ask, pull and tell until the study is done.
+        retries: int = RETRIES,
+    ) -> WorkSummary:
+        """Ask, pull and tell until the study is done; return what this worker did.
 
         While all pulls that the study wants are in flight, the service waits with its answer. While
         the service cannot be reached, is busy or about to stop, and while the study is paused, this
         method tries again after random pauses that grow up to 30 s, and not before the service
         says (Retry-After). So many workers that lost the service do not come back all at once.
 
-        If `pull` raises an error, this method tells the rewards drawn before it and raises the
-        error. The service hands out the other pulls again when their lease ends.
+        If `pull` raises an error, it is called again, after random pauses that grow as well. If it
+        fails `retries` times more, the arm is set aside and the study goes on without it. If the
+        service refuses that, because too few arms would be left, the error is raised. Rewards drawn
+        before are told in any case. What goes wrong is logged, by the logger `oddarm.worker`.
 
         Args:
             name: The study.
@@ -180,26 +207,58 @@ class Client:
             lease_seconds: How long the pulls belong to this worker.
             wait: The most seconds of the first pause, when there is nothing to do, or no answer.
             patience: Seconds to go on trying while the service cannot be reached.
+            retries: How often a pull that fails is tried again before its arm is set aside.
         """
+        summary = WorkSummary()
         ask = partial(self.ask, name, limit, lease_seconds=lease_seconds, wait_seconds=POLL_SECONDS)
         pauses = growing_pauses(wait)
         while True:
             asked_at = time.monotonic()
             pulls, status = self._patiently(ask, wait, patience)
             if status == "done":
-                return
+                LOG.info("study %s is done: told %d rewards", name, summary.pulls)
+                return summary
             if not pulls:
                 if time.monotonic() - asked_at < POLL_SECONDS:  # the service did not wait
                     time.sleep(next(pauses))
                 continue
             pauses = growing_pauses(wait)
             rewards: dict[str, float] = {}
+            failures: list[tuple[Any, Exception]] = []
             try:
                 for leased in pulls:
-                    rewards[leased.id] = float(pull(leased.arm))
-            finally:  # if a pull fails, the rewards drawn before it still count
+                    if any(leased.arm == arm for arm, _ in failures):
+                        continue
+                    try:
+                        rewards[leased.id] = _draw(pull, leased.arm, retries, wait, summary)
+                    except Exception as error:
+                        failures.append((leased.arm, error))
+            finally:  # if this worker is interrupted, the rewards drawn before still count
                 if rewards:
                     self._patiently(lambda: self.tell(name, rewards), wait, patience)  # noqa: B023
+                    summary.pulls += len(rewards)
+            for arm, cause in failures:
+                patiently = partial(self._patiently, wait=wait, patience=patience)
+                self._set_aside(name, arm, cause, summary, patiently)
+
+    def _set_aside(
+        self,
+        name: str,
+        arm: Any,
+        error: Exception,
+        summary: WorkSummary,
+        patiently: Callable[[Callable[[], bool]], bool],
+    ) -> None:
+        """Set an arm aside that keeps failing; raise its error if the service refuses that."""
+        reason = f"{type(error).__name__}: {error}"[:MOST_REASON]
+        try:
+            patiently(lambda: self.set_aside(name, arm, reason))
+        except ServiceError as refused:
+            if refused.status == 422:
+                raise error from refused
+            raise
+        LOG.error("arm %r of study %s is set aside: %s", arm, name, reason)
+        summary.failed.append((arm, reason))
 
     def _patiently(self, call: Callable[[], T], wait: float, patience: float) -> T:
         """Call again while the service is away or busy; repeating an ask or a tell is safe."""
@@ -213,6 +272,7 @@ class Client:
                 asked_for = error.retry_after or 0.0
                 if error.status not in PASSING or left <= 0 or left < asked_for:
                     raise
+                LOG.warning("%s; trying again", error)
             time.sleep(min(asked_for + next(pauses), left))
 
     def _json(self, method: str, path: str, body: Any = None, wait_seconds: float = 0.0) -> Any:
@@ -250,6 +310,23 @@ class Client:
 
     def _lost(self, error: Exception) -> ServiceError:
         return ServiceError(f"{self.url} does not answer ({error}): is the service running?")
+
+
+def _draw(
+    pull: Callable[[Any], float], arm: Any, retries: int, wait: float, summary: WorkSummary
+) -> float:
+    """Return a reward of an arm; try again if the pull fails, after pauses that grow."""
+    pauses = growing_pauses(wait)
+    for left in range(retries, -1, -1):
+        try:
+            return float(pull(arm))
+        except Exception as error:
+            if not left:
+                raise
+            LOG.warning("a pull of arm %r failed (%s); trying again", arm, error)
+        summary.retries += 1
+        time.sleep(next(pauses))
+    raise ParameterError(f"retries == {retries!r}, must be >= 0.")
 
 
 def growing_pauses(first: float) -> Iterator[float]:

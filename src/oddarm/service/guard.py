@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,15 +13,19 @@ from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oddarm.errors import OddarmError
+from oddarm.service.metrics import Metrics
 from oddarm.service.models import MAX_BODY
 from oddarm.service.server import is_loopback
+from oddarm.service.tokens import GUARDED, LEAST_ROLE, ROLES, Token, find_token, may, route_of
 
-__all__ = ["ERROR", "Guard"]
+__all__ = ["CALLER", "ERROR", "Guard"]
 
 LOG = logging.getLogger("oddarm.service")
 FREQUENT = ("/ask", "/tell", "/data")
 ERROR = "oddarm.error"
 """The key in the scope of a request whose value is the error message for the log."""
+CALLER = "oddarm.caller"
+"""The key in the scope of a request whose value is the token that it came with."""
 TOO_LARGE = f"the request has more than {MAX_BODY:,} bytes: send fewer at a time."
 
 
@@ -33,12 +37,14 @@ class Guard:
 
     Args:
         app: The application that is guarded.
-        token: The token that callers of /studies must send; None if they need none.
+        tokens: The tokens that callers may send; empty if they need none.
+        metrics: Where requests are counted.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
+    def __init__(self, app: ASGIApp, tokens: Sequence[Token], metrics: Metrics) -> None:
         self._app = app
-        self._token = None if token is None else token.encode()
+        self._metrics = metrics
+        self._tokens = tuple(tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request to the application, or refuse it."""
@@ -46,12 +52,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        status, begun = 500, False
+        status, begun, seconds = 500, False, 0.0
 
         async def send_and_note(message: Message) -> None:
-            nonlocal status, begun
+            nonlocal status, begun, seconds
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
+                seconds = time.perf_counter() - started
             await send(message)
 
         try:
@@ -67,6 +74,12 @@ class Guard:
             # The answer has begun and can only be cut off: uvicorn closes the connection.
             status, scope[ERROR] = 500, str(reason)
         finally:
+            self._metrics.note(
+                scope["method"],
+                scope["path"],
+                status,
+                seconds if begun else time.perf_counter() - started,
+            )
             _log(scope, status, started)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
@@ -75,7 +88,7 @@ class Guard:
         length = headers.get(b"content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY:
             return _answer(413, TOO_LARGE)
-        if self._token is None:
+        if not self._tokens:
             host = headers.get(b"host", "")
             if not is_loopback(_hostname(f"//{host}") or ""):
                 return _answer(
@@ -85,18 +98,37 @@ class Guard:
             if origin is not None and origin.partition("://")[2] != host:
                 return _answer(403, f"origin {origin!r} is not this service.")
             return None
-        if not scope["path"].startswith("/studies"):
+        if not scope["path"].startswith(GUARDED):
             return None
         given = headers.get(b"authorization", "")
-        scheme, _, token = given.partition(" ")
-        if scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token):
-            return None
-        problem = "the token is wrong" if given else "there is no token"
-        return _answer(
-            401,
-            f"{problem}: send the header  Authorization: Bearer TOKEN.",
-            {"WWW-Authenticate": "Bearer"},
+        scheme, _, secret = given.partition(" ")
+        token = find_token(self._tokens, secret) if scheme.lower() == "bearer" else None
+        if token is None:
+            problem = "the token is wrong" if given else "there is no token"
+            return _answer(
+                401,
+                f"{problem}: send the header  Authorization: Bearer TOKEN.",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        scope[CALLER] = token
+        return _refusal_of_role(token, scope["method"], scope["path"])
+
+
+def _refusal_of_role(token: Token, method: str, path: str) -> JSONResponse | None:
+    """Refuse what the role of a token does not allow, and what the table of roles does not name."""
+    least = LEAST_ROLE.get((method, route_of(path)))
+    if least is None:  # the application refuses it, too, but the table decides who may call
+        return (
+            None if token.role == "admin" else _answer(404, f"There is no route {method} {path}.")
         )
+    if may(token.role, least):
+        return None
+    wanted = " or ".join(ROLES[ROLES.index(least) :])
+    return _answer(
+        403,
+        f"token {token.name!r} is for the role {token.role}, and {method} {path} needs {wanted}: "
+        "send another token.",
+    )
 
 
 def _hostname(address: str) -> str | None:
@@ -141,6 +173,8 @@ def _log(scope: Scope, status: int, started: float) -> None:
             "status": status,
             "ms": round((time.perf_counter() - started) * 1e3, 2),
         }
+        if CALLER in scope:
+            fields["token"] = scope[CALLER].name
         if ERROR in scope:
             fields["error"] = scope[ERROR]
         LOG.log(level, "request", extra={"fields": fields})

@@ -32,13 +32,16 @@ class LongPolling:
         studies: The studies of the service.
         most: How many asks may wait at a time; any more are answered at once.
         stopping: Returns whether the service is about to stop: then nobody waits any longer.
+
+    Attributes:
+        count: How many asks wait.
     """
 
     def __init__(self, studies: StudyPool, most: int, stopping: Callable[[], bool]) -> None:
         self._studies = studies
         self._most = most
         self._stopping = stopping
-        self._count = 0
+        self.count = 0
         self._lines: dict[str, _Line] = {}
         studies.on_change = self._note_change
 
@@ -50,7 +53,7 @@ class LongPolling:
             body: The ask.
             gone: Returns when nobody is there any more to take the answer.
         """
-        if body.wait_seconds == 0 or self._count >= self._most:
+        if body.wait_seconds == 0 or self.count >= self._most:
             asked: Asked = await self._studies.write(name, partial(_lease, body), asks=True)
             return asked
         line = self._lines.setdefault(name, _Line())
@@ -59,13 +62,13 @@ class LongPolling:
         watch = asyncio.ensure_future(gone())
         watch.add_done_callback(lambda _: entry.finish(_nothing()))
         line.join(entry)
-        self._count += 1
+        self.count += 1
         if line.task is None:
             line.task = asyncio.create_task(self._serve(name, line))
         try:
             return await entry.answer
         finally:
-            self._count -= 1
+            self.count -= 1
             line.entries.pop(entry, None)
             timer.cancel()
             watch.cancel()

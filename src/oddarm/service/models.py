@@ -10,6 +10,7 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 
 from oddarm._version import __version__
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, BoundKind, Until
+from oddarm.service.tokens import Role
 from oddarm.store import StudyInfo
 from oddarm.store.catalog import NAME
 from oddarm.store.info import Status
@@ -24,6 +25,7 @@ __all__ = [
     "AsideBody",
     "AskBody",
     "Asked",
+    "Caller",
     "CreateBody",
     "DataBody",
     "ErrorBody",
@@ -252,6 +254,13 @@ class StudyRow(BaseModel):
     def of(cls, info: StudyInfo) -> StudyRow:
         """Return the row of a study."""
         return cls(**asdict(info))
+
+
+class Caller(BaseModel):
+    """Whose token a request came with."""
+
+    name: str | None = Field(examples=["ci"])
+    role: Role = Field(examples=["worker"])
 
 
 class Health(BaseModel):

@@ -8,7 +8,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 from starlette.types import Scope
 
-__all__ = ["Page"]
+__all__ = ["HEADERS", "Page"]
 
 FILES = Path(__file__).parent / "static"
 HEADERS = {

@@ -6,12 +6,10 @@ import asyncio
 import gc
 import ipaddress
 import logging
-import os
-import shlex
 import signal
 import socket
-import stat
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -19,12 +17,12 @@ from types import FrameType
 from oddarm._extras import POSTGRES, SERVICE, require
 from oddarm._postgres_url import is_postgres
 from oddarm.errors import ParameterError
+from oddarm.service.tokens import Token
 
-__all__ = ["STUDY_MEMORY", "bind", "is_loopback", "read_token", "serve"]
+__all__ = ["STUDY_MEMORY", "bind", "is_loopback", "serve"]
 
 STUDY_MEMORY = 256_000_000
 """Bytes that the studies in memory may hold, unless the caller says otherwise."""
-SHORTEST_TOKEN = 16
 STOP_SECONDS = 10
 """How long requests may take to finish when the service is asked to stop."""
 BACKLOG = 4096
@@ -36,7 +34,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8321,
-    token: str | None = None,
+    token: str | Sequence[Token] | None = None,
     study_memory: int = STUDY_MEMORY,
     log_level: int = logging.INFO,
 ) -> None:
@@ -46,12 +44,12 @@ def serve(
         storage: `sqlite:///path`, a bare path, or `postgresql://…`.
         host: The address to listen on; any but a loopback one needs a token.
         port: The port; 0 for a free one.
-        token: The token that callers must send.
+        token: The token that callers must send, which may do everything, or tokens with roles.
         study_memory: How many bytes the studies in memory may hold, about; beyond it, those that
             were not used for the longest time are closed.
         log_level: The lowest level that is logged.
     """
-    if token is None and not is_loopback(host):
+    if not token and not is_loopback(host):
         raise ParameterError(
             f"host {host!r} can be reached from elsewhere: pass a token file, or listen on "
             "127.0.0.1."
@@ -128,24 +126,6 @@ def bind(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}:{port} ({error.strerror}): choose another host or port."
         ) from None
     return listening
-
-
-def read_token(path: Path) -> str:
-    """Return the token in a file that only its owner may read or change."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if os.name == "posix" and mode & 0o077:
-            raise ParameterError(
-                f"the token file {path} can be read or changed by others (mode {mode:04o}), must "
-                f"be for its owner alone: run  chmod 600 {shlex.quote(str(path))}"
-            )
-        token = file.read().strip()
-    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
-        raise ParameterError(
-            f"the token in {path} has {len(token)} characters, must be {SHORTEST_TOKEN} or more, "
-            "all printable ASCII: make one with  openssl rand -hex 24."
-        )
-    return token
 
 
 @lru_cache(maxsize=64)

@@ -110,6 +110,11 @@ class Draws:
         self._overdue: list[Draw] = []  # a heap, the oldest first
 
     @property
+    def out(self) -> int:
+        """How many draws are out."""
+        return len(self._out)
+
+    @property
     def held_bytes(self) -> int:
         """About how much memory the draws hold."""
         return DRAW_BYTES * (len(self._out) + self.waiting) + LINE_BYTES * len(self._lines)

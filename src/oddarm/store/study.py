@@ -110,6 +110,11 @@ class Study:
         """About how much memory the search holds while the study is open."""
         return self._live.held_bytes
 
+    @property
+    def pulls_out(self) -> int:
+        """How many pulls were neither told nor given up, as far as this process has read."""
+        return self._live.draws.out
+
     def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
         """Return pulls for the caller to make; until they expire, no other worker gets them.
 

@@ -36,6 +36,12 @@ function setState(state) {
   place.dataset.state = state ?? "";
 }
 
+/** Learn what the token may do: the style sheet hides what the service would refuse. */
+async function learnRole() {
+  const { role } = await json("caller").catch(() => ({ role: "" }));
+  document.documentElement.dataset.role = role;
+}
+
 /** Stop and show the error; if the service refused the token, ask for one. */
 function failed(error) {
   shown.abort();
@@ -62,6 +68,7 @@ byId("token").querySelector("form").addEventListener("submit", async (event) => 
   try {
     await json("studies");
     byId("token").close();
+    learnRole();
     route();
   } catch (error) {
     if (error instanceof Refused && error.status === 401) askForToken();
@@ -75,4 +82,5 @@ addEventListener("hashchange", () => {
   byId("main").focus({ preventScroll: true }); // the focused element is gone
 });
 prepareForm(failed);
+learnRole();
 route();

@@ -1,0 +1,188 @@
+"""`oddarm study`: make, pause, resume, export and delete a study."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oddarm._text import printable
+from oddarm.cli import options as shared
+from oddarm.cli.places import Server, StorageOrNone, TokenFile, open_place
+from oddarm.errors import ParameterError
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS
+from oddarm.rewards import Clipped
+
+if TYPE_CHECKING:
+    from oddarm.store import StudyInfo
+
+__all__ = ["app", "line"]
+
+app = typer.Typer(
+    help="Make, pause, resume, export and delete a study.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[str, typer.Argument(help="The study.")]
+
+
+@app.command()
+def create(
+    name: Name,
+    arms: Annotated[list[str] | None, typer.Argument(help="The names of the arms.")] = None,
+    arms_file: Annotated[
+        Path | None, typer.Option(help="A file with a name on each line, in place of ARMS.")
+    ] = None,
+    arms_number: Annotated[
+        int | None, typer.Option(min=3, help="How many arms, named 0, 1, …, in place of ARMS.")
+    ] = None,
+    strategy: shared.StrategyName = DEFAULT_STRATEGY,
+    epsilon: shared.Epsilon = None,
+    min_gap: shared.MinGap = None,
+    rho: shared.Rho = None,
+    max_outliers: shared.MaxOutliers = None,
+    delta: shared.Delta = DEFAULTS["delta"],
+    slack: shared.Slack = None,
+    until: shared.UntilName = None,
+    bound: shared.BoundName = DEFAULTS["bound"],
+    max_pulls: shared.MaxPulls = None,
+    reward_range: shared.Range = None,
+    clip: shared.Clip = None,
+    seed: Annotated[int, shared.search_option("seed")] = DEFAULTS["seed"],
+    expired_reward: Annotated[
+        float | None,
+        typer.Option(help="The reward of a pull whose lease ends before it is told."),
+    ] = None,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: shared.JsonOnly = False,
+) -> None:
+    """Make a study.
+
+    For example:
+    oddarm study create latency ams fra lhr gru --max-outliers 1 --server http://127.0.0.1:8321
+    """
+    problem = shared.problem_options(
+        epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
+        slack=slack,
+    )  # fmt: skip
+    rest = {
+        "strategy": strategy, "until": until, "bound": bound, "max_pulls": max_pulls, "seed": seed,
+        "expired_reward": expired_reward, "rewards": _rewards(reward_range, clip),
+    }  # fmt: skip
+    options = {**problem, **{key: value for key, value in rest.items() if value is not None}}
+    names = _arms(arms, arms_file, arms_number)
+    with open_place(storage, server, token_file) as place:
+        _print(place.create(name, names, options), as_json)
+
+
+@app.command()
+def pause(
+    name: Name,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: shared.JsonOnly = False,
+) -> None:
+    """Hand out no more pulls; rewards of pulls in flight are still taken."""
+    with open_place(storage, server, token_file) as place:
+        _print(place.set_paused(name, True), as_json)
+
+
+@app.command()
+def resume(
+    name: Name,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: shared.JsonOnly = False,
+) -> None:
+    """Hand out pulls again."""
+    with open_place(storage, server, token_file) as place:
+        _print(place.set_paused(name, False), as_json)
+
+
+@app.command()
+def export(
+    name: Name,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: Annotated[bool, typer.Option("--json/--csv", help="Print JSON lines, or CSV.")] = True,
+) -> None:
+    """Print every reward, one on each line."""
+    with open_place(storage, server, token_file) as place:
+        for text in place.export(name, "jsonl" if as_json else "csv"):
+            sys.stdout.write(text)
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    storage: StorageOrNone = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    as_json: shared.JsonOnly = False,
+) -> None:
+    """Delete a study with all its rewards, for good."""
+    with open_place(storage, server, token_file) as place:
+        info = place.info(name)
+        if not yes:
+            _ask(info, place.where)
+        place.delete(name)
+    print(json.dumps({"deleted": name}) if as_json else f"{printable(name)} is deleted.")
+
+
+def line(info: StudyInfo) -> str:
+    """Return how far a study is, as a line."""
+    return f"{printable(info.name)}: {info.status}, {info.pulls:,} pulls of {info.arms:,} arms"
+
+
+def _print(info: StudyInfo, as_json: bool) -> None:
+    print(json.dumps(asdict(info), indent=2) if as_json else line(info))
+
+
+def _ask(info: StudyInfo, where: str) -> None:
+    """Ask whether to delete a study; raise ParameterError if nobody says yes."""
+    refused = ParameterError(f"{printable(info.name)} is not deleted: pass --yes, or answer y.")
+    if not sys.stdin.isatty():
+        raise refused
+    shown = f"{line(info)}, in {printable(where)}"
+    if not typer.confirm(f"{shown}. Delete it with all its rewards?", err=True):
+        raise refused
+
+
+def _rewards(reward_range: str | None, clip: str | None) -> Any:
+    """Return the rewards that the options declare, as a JSON value."""
+    rewards: Any = shared.reward_range(reward_range, clip)
+    if rewards is None:
+        return None
+    ends = [rewards.minimum, rewards.maximum]
+    if isinstance(rewards, Clipped):
+        return {"kind": "clipped", "minimum": ends[0], "maximum": ends[1]}
+    return ends
+
+
+def _arms(names: list[str] | None, file: Path | None, number: int | None) -> list[str] | int:
+    """Return the arms, which are to be given in one of three ways."""
+    given = {"ARMS": names or None, "--arms-file": file, "--arms-number": number}
+    ways = [way for way, value in given.items() if value is not None]
+    if len(ways) != 1:
+        shown = " and ".join(ways) or "nothing"
+        raise ParameterError(
+            f"the arms are given by {shown}, must be given by one of ARMS, --arms-file FILE and "
+            "--arms-number N."
+        )
+    if number is not None:
+        return number
+    if file is not None:
+        lines = (text.strip() for text in file.read_text(encoding="utf-8").splitlines())
+        return [text for text in lines if text]
+    return list(names or ())
