@@ -102,7 +102,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
         (["find", path, "--arm", "arm", "--reward", "r", "--where", "arm = '\x1b[31mx'"], 2),
         (["find", tmp_path / "\x1b[31m.csv", "--arm", "arm", "--reward", "r"], 2),
         (["studies", "--storage", storage], 0),
-        (["watch", "demo", "--storage", storage], 0),
+        (["watch", "demo", "--storage", storage], 3),
         (["watch", "y\x1b[31m", "--storage", storage], 2),
     ):
         monkeypatch.setattr(sys, "argv", ["oddarm", *map(str, arguments)])

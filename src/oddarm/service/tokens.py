@@ -171,6 +171,8 @@ def read_token(path: Path) -> str:
 
 def _token_of(line: str, where: str) -> Token:
     words = line.split()
+    if not all(word.isascii() and word.isprintable() for word in words):
+        raise ParameterError(f"{where} is not text, must be all printable ASCII: {REMEDY}")
     if len(words) != 3:
         raise ParameterError(
             f"{where} has {len(words)} words, must have three: role, name and token, "
