@@ -514,7 +514,7 @@ def strategy_label(name: str) -> str:
 def percent(share: float) -> str:
     """Return a share as a percentage; only a share of one is "100 %".
 
-    Example:
+    Examples:
         >>> percent(0.816), percent(0.998), percent(1.0), percent(-0.2)
         ('82 %', '99.8 %', '100 %', '−20 %')
     """

@@ -37,7 +37,7 @@ class CountProblem:
         sums: The exact sum of each arm's rewards; for 0/1 rewards the number of successes.
         rewards: The reward model, with its `low` and `high`.
 
-    Example:
+    Examples:
         >>> problem = CountProblem("clicks", ("a", "b", "c"), (10, 10, 30), (1, 2, 21))
         >>> problem.means.tolist(), problem.exact_means[2]
         ([0.1, 0.2, 0.7], Fraction(7, 10))

@@ -56,7 +56,7 @@ def illustration(letter: str, seed: int = 0) -> Illustration:
             outlier) or "d" (two clusters, two outliers between them).
         seed: Any whole number ≥ 0.
 
-    Example:
+    Examples:
         >>> panel = illustration("d")
         >>> panel.title, len(panel.means), panel.means[list(panel.outliers)].round(2).tolist()
         ('two clusters, two outliers between them', 100, [0.48, 0.52])

@@ -51,7 +51,7 @@ def printable(value: object) -> str:
     Control characters, marks that change the direction of text, and ends of lines are shown as
     escapes.
 
-    Example:
+    Examples:
         >>> printable("host-1"), printable("\x1b[2Jgone"), printable("a\u202eb")
         ('host-1', '\\x1b[2Jgone', 'a\\u202eb')
     """
@@ -69,7 +69,7 @@ def printable(value: object) -> str:
 def named(arms: Sequence[object]) -> str:
     """Return the names of arms as part of a sentence, or their numbers if they have no names.
 
-    Example:
+    Examples:
         >>> named(["ams", "fra"]), named([7]), named(list("abcdefgh"))
         ('ams and fra', 'number 7', 'a, b, c, d, e and 3 more')
     """
@@ -89,7 +89,7 @@ def numbered(arms: Sequence[object]) -> bool:
 def csv_cell(value: Any) -> Any:
     """Return a value for a CSV file: text that a spreadsheet would run gets an apostrophe in front.
 
-    Example:
+    Examples:
         >>> csv_cell("=1+2"), csv_cell("host-1"), csv_cell(-0.5)
         ("'=1+2", 'host-1', -0.5)
     """
@@ -99,7 +99,7 @@ def csv_cell(value: Any) -> Any:
 def rule_words(problem: Problem) -> str:
     """Return how far is far, in words.
 
-    Example:
+    Examples:
         >>> from oddarm import Problem
         >>> rule_words(Problem(epsilon=2.5, min_gap=0.1)), rule_words(Problem(min_gap=0.1))
         ('ε = 2.5 and a gap above 0.1', 'a gap above 0.1')

@@ -182,7 +182,7 @@ def check_names(
     Raises:
         ParameterError: A keyword is unknown; the error names the most similar option.
 
-    Example:
+    Examples:
         >>> def find(arms, **options): ...
         >>> check_names(find, {"max_outlirs": 1})
         Traceback (most recent call last):

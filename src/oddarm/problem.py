@@ -42,7 +42,7 @@ def exact(value: object, name: str = "value") -> Fraction:
     Raises:
         ParameterError: It is not a number, is too large, or has too many decimals.
 
-    Example:
+    Examples:
         >>> exact(0.9)
         Fraction(9, 10)
         >>> 20 * (1 - 0.9), 20 * (1 - exact(0.9))
@@ -95,7 +95,7 @@ class Problem:
             An answer "confirmed" promises outliers at (1 - slack)·ε and (1 - slack)·min_gap, an
             answer "none" promises that there are none at ε and min_gap.
 
-    Example:
+    Examples:
         >>> problem = Problem(epsilon=2.5, rho=0.9)
         >>> problem.capacity(20), problem.max_members(47)
         (Fraction(2, 1), 4)

@@ -241,7 +241,7 @@ class Clipped(Bounded):
         pools: As for every model.
         rows: As for every model.
 
-    Example:
+    Examples:
         >>> Clipped(0, 500).check([12.5, 3_000, float("inf")])
         array([ 12.5, 500. , 500. ])
     """
@@ -317,7 +317,7 @@ def as_rewards(spec: str | Sequence[float] | Rewards | dict[str, Any]) -> Reward
     Args:
         spec: "bernoulli", a pair (low, high), a model, or what `Rewards.to_dict` returned.
 
-    Example:
+    Examples:
         >>> as_rewards((0, 100))
         Bounded(pools=None, rows=None, minimum=0.0, maximum=100.0)
     """

@@ -93,7 +93,7 @@ class Search:
             searches begun by version 0.1 that they have no slack and no `min_gap`, and searches of
             more than 100,000 arms which strategy was chosen.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> rates = dict(zip("abcdefghijk", [0.2, 0.22, 0.24, 0.25, 0.27, 0.28, 0.3, 0.31, 0.33,
         ...                                  0.35, 0.95], strict=True))
@@ -251,7 +251,7 @@ class Search:
     def ask_indices(self, limit: int | None = None) -> Indices:
         """Return the same as an array of positions in `names`, for callers with many arms.
 
-        Example:
+        Examples:
             >>> import numpy as np, oddarm
             >>> search = oddarm.Search(100_000, oddarm.strategies.Gold(form="intervals"))
             >>> means = np.linspace(0.4, 0.6, 100_000)
@@ -274,7 +274,7 @@ class Search:
         Args:
             arms: Their names, in the order in which they were asked for.
 
-        Example:
+        Examples:
             >>> import oddarm
             >>> search = oddarm.Search(["a", "b", "c", "d"], max_outliers=1)
             >>> search.ask(2)

@@ -4,7 +4,7 @@ An object that is saved declares its attributes as *fields*. Each field has a `K
 values it may have. Loading checks every value by its kind; all other code, compiled or not, trusts
 them. A value that breaks its rule raises a `StateError` with the field, the value and the rule.
 
-Example:
+Examples:
     >>> from oddarm.state import Whole
     >>> Whole(0, 9).decode(7, "run.position")
     7

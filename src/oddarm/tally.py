@@ -39,7 +39,7 @@ _EXACT = decimal.Context(prec=1000, traps=[decimal.Inexact])
 def exact_sum(rewards: Floats, start: Decimal = Decimal(0)) -> Decimal:
     """Return `start` and the sum of the rewards, each read as the decimal that it prints as.
 
-    Example:
+    Examples:
         >>> float(sum([0.1] * 3)), exact_sum(np.array([0.1] * 3))
         (0.30000000000000004, Decimal('0.3'))
     """

@@ -1,6 +1,6 @@
 """Checks for strategies and sources of your own: what those of oddarm promise to their callers.
 
-Example:
+Examples:
     >>> import oddarm
     >>> from oddarm.testing import check_source, check_strategy
     >>> check_strategy(oddarm.strategies.NRR(k=2))

@@ -210,7 +210,7 @@ def compare(
         finished: Called with the number of strategies so far, after each.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> late = {"ams": (500, 41), "cdg": (500, 48), "fra": (500, 55), "gru": (500, 420)}
         >>> log = oddarm.sources.RecordedSource.from_counts(late)

@@ -50,7 +50,7 @@ def least_of(
 def least_sentence(least: Mapping[str, float], pulls: str = "pulls") -> str:
     """Return the bounds in a sentence.
 
-    Example:
+    Examples:
         >>> least_sentence({"found": 5230.4, "ranked": 210.0})
         'Any method needs on average at least 5,230 pulls until found, at least 210 until ranked.'
     """

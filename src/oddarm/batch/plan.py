@@ -77,7 +77,7 @@ def guess_means(
             Default a tenth of the gap.
         rate: The middle of the normal arms.
 
-    Example:
+    Examples:
         >>> guess_means(5, outliers=1, gap=0.3, spread=0.03, rate=0.2)
         {'normal-1': 0.185, 'normal-2': 0.195, 'normal-3': 0.205, 'normal-4': 0.215, 'odd-1': 0.515}
     """
@@ -245,7 +245,7 @@ def plan(
         costs: As for `Search`; the plan then says what the pulls cost.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
-    Example:
+    Examples:
         >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)
         >>> cost = plan(guessed, ["gold"], runs=5).costs[0]
         >>> cost.capped, cost.right, cost.low <= cost.median <= cost.high

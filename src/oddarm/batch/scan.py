@@ -65,7 +65,7 @@ def scan(
         format: As for `open_table`.
         problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> late = {"ams": [0] * 459 + [1] * 41, "cdg": [0] * 452 + [1] * 48,
         ...         "fra": [0] * 445 + [1] * 55, "gru": [0] * 80 + [1] * 420}

@@ -78,7 +78,7 @@ def simulate(
     Returns:
         A result; a list of them if `runs` is given.
 
-    Example:
+    Examples:
         >>> result = simulate({"a": 0.2, "b": 0.25, "c": 0.3, "d": 0.9}, max_outliers=1, seed=7)
         >>> result.outliers
         ['d']

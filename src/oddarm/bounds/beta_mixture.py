@@ -39,7 +39,7 @@ class BetaMixture(Bound):
         prior: ½ (Jeffreys) or 1 (uniform). ½ is at most 4 % wider near p = ½ and much tighter for
             rare events, where sampling is most expensive.
 
-    Example:
+    Examples:
         >>> bound = BetaMixture(alpha=0.05)
         >>> low, high = bound.bounds_for(successes=[0, 30, 100], pulls=[100, 100, 100])
         >>> low.round(3), high.round(3)

@@ -47,7 +47,7 @@ class CentredBeta(Bound):
     Args:
         alpha: Error probability of one arm, over all times.
 
-    Example:
+    Examples:
         >>> bound = CentredBeta(alpha=0.005)
         >>> [round(end, 4) for end in bound.bounds_for(300, 1000)]
         [0.2439, 0.3604]

@@ -54,7 +54,7 @@ class ClopperPearson(Bound):
     Args:
         alpha: Error probability of one arm, at one look.
 
-    Example:
+    Examples:
         >>> low, high = ClopperPearson(0.05).bounds_for(np.array([0.0, 30.0]), np.array([100, 100]))
         >>> low.round(4), high.round(4)
         (array([0.    , 0.2124]), array([0.0362, 0.3998]))

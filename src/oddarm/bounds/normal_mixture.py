@@ -40,7 +40,7 @@ class NormalMixture(RadiusBound):
         high: Greatest reward.
         tuned_for: The error probability for which the interval is tightest; `alpha` by default.
 
-    Example:
+    Examples:
         >>> bound = NormalMixture(alpha=0.002, sigma=0.5)
         >>> [float(round(bound.radius(m), 4)) for m in (100, 10_000)]
         [0.2751, 0.0206]

@@ -31,7 +31,7 @@ def sigma_threshold(means: Floats, k: float) -> float:
 def l_of_k(k: float, n: int, delta: float) -> float:
     """Return l(k), by which the threshold's variance exceeds that of an arm.
 
-    Example:
+    Examples:
         >>> round(l_of_k(2, 20, 0.1), 2), round(l_of_k(2.5, 50, 0.1), 2)
         (6.68, 9.49)
     """

@@ -17,7 +17,7 @@ def needs_of(words: Sequence[str]) -> list[Need]:
         words: The command line after `oddarm`. The command line may lack typer, so this looks at
             words alone.
 
-    Example:
+    Examples:
         >>> [need.extra for need in needs_of(["find", "log.csv", "--plot", "answer.png"])]
         ['cli', 'table', 'plot']
     """

@@ -229,7 +229,7 @@ NAMED = re.compile(rf"(?<![\w'\"/.-])({NAMES})(?![\w'\"/=-]| ==|\.\w)")
 def as_options(message: str) -> str:
     """Return an error with the options of the command line in place of those of Python.
 
-    Example:
+    Examples:
         >>> as_options("min_gap == -1.0, must be > 0: pass until='found', or epsilon.")
         '--min-gap -1.0, must be > 0: pass --until found, or --epsilon.'
     """

@@ -46,7 +46,7 @@ BUNDLED = {
 def bundled(name: str) -> Bundled:
     """Return the bundled data set of that name.
 
-    Example:
+    Examples:
         >>> flights = bundled("flights")
         >>> flights.path.name, flights.arm, flights.reward
         ('flights.parquet', 'route', 'late')

@@ -85,7 +85,7 @@ def synthetic(
         scale: Scale into [0, 1]. Without it, as in the paper's text, the outliers must fit into
             [0, 1] beside the normal arms, which they nearly never do.
 
-    Example:
+    Examples:
         >>> instance = synthetic("intermediate", 20, epsilon=2.5, seed=3)
         >>> len(instance.outliers), instance.means.round(2)[list(instance.outliers)].tolist()
         (2, [0.44, 0.38])

@@ -75,7 +75,7 @@ def chance(
         runs: How many bulks to simulate.
         seed: Of the simulation.
 
-    Example:
+    Examples:
         >>> found = chance(50, epsilon=5, shape="uniform")
         >>> found.low <= found.share <= found.high < 0.1
         True

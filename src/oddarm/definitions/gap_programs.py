@@ -40,7 +40,7 @@ HALVINGS = 12
 def bernoulli_kl(p: Any, q: Any) -> Any:
     """Return KL(p, q) of 0/1 rewards with means p and q; infinite where p has what q has not.
 
-    Example:
+    Examples:
         >>> float(bernoulli_kl(0.5, 0.5)), round(float(bernoulli_kl(0.05, 0.95)), 2)
         (0.0, 2.65)
     """

@@ -152,7 +152,7 @@ def outlier_groups(
         The groups, smallest first. They are nested: each contains the one before it. By the
         absolute rule there is one group or none; `apart` says why there is none.
 
-    Example:
+    Examples:
         Nineteen arms lie close together, one is an outlier.
 
         >>> groups = outlier_groups([*(0.30 + 0.01 * i for i in range(19)), 0.9], rho=0.9)
@@ -183,7 +183,7 @@ def apart(means: Means, problem: Problem) -> Apart:
         means: As for `outlier_groups`.
         problem: With `min_gap` alone.
 
-    Example:
+    Examples:
         >>> two = Problem(min_gap=0.2, max_outliers=2)
         >>> apart([0.1, 0.11, 0.12, 0.4, 0.7], two)
         Apart(members=(3, 4), max_members=2)
@@ -211,7 +211,7 @@ def outlier_arms(
 
     Takes O(n² log n) time in the number of arms.
 
-    Example:
+    Examples:
         >>> outlier_arms([0.1, 0.11, 0.12, 0.13, 0.14, 0.5, 0.9], max_outliers=2)
         [5, 6]
     """

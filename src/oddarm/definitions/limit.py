@@ -141,7 +141,7 @@ def least_pulls(
         the slack makes "none" as right as a group, and where more arms lie apart than may be
         outliers ("scattered"), for which it is not computed.
 
-    Example:
+    Examples:
         >>> limit = least_pulls([0.1, 0.1, 0.1, 0.1, 0.5], min_gap=0.2, max_outliers=1)
         >>> 140 < limit.pulls < 160, max(limit.shares, key=limit.shares.get)
         (True, 4)
@@ -178,7 +178,7 @@ def least_pulls(
 def is_alternative(means: Means, other: Means, problem: Problem, until: LimitUntil) -> bool:
     """Return whether no answer that is right about `means` is right about `other`, exactly.
 
-    Example:
+    Examples:
         >>> one = Problem(min_gap=0.2, max_outliers=1)
         >>> is_alternative([0.1, 0.1, 0.1, 0.5], [0.1, 0.1, 0.3, 0.5], one, "found")
         True

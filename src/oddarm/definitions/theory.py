@@ -58,7 +58,7 @@ def lemma_5_2(
             the roots of the inequalities that its proof starts from, with n³ in place of n²: δ'
             has an n of its own beside the n² of T².
 
-    Example:
+    Examples:
         >>> low, high = lemma_5_2(0.3, n=20)
         >>> round(low), round(high)
         (416, 5450)
@@ -99,7 +99,7 @@ def theorem_5_3(
     Printed with Δ̂ in D₃ where its proof has Δ̂², and with the one-sided δ'. The bound is loose:
     GOLD stops when c arms have split off, not when all have; see `most_pulls`.
 
-    Example:
+    Examples:
         >>> f"{theorem_5_3(0.01, n=20):,.0f}"
         '250,444,690'
     """
@@ -131,7 +131,7 @@ def most_pulls(
     over as soon as that holds for the gaps that must open for c arms to be in small communities.
     Infinite if ties keep them together.
 
-    Example:
+    Examples:
         >>> f"{most_pulls([0.1, 0.15, 0.2, 0.25, 0.9], max_outliers=1):,.0f}"
         '1,445'
     """

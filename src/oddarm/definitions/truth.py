@@ -15,7 +15,7 @@ __all__ = ["Truth", "ranks_first"]
 def ranks_first(ranking: Sequence[Any], members: Collection[Any]) -> bool:
     """Return whether some arms rank before all others.
 
-    Example:
+    Examples:
         >>> ranks_first(["c", "a", "b"], ["a", "c"]), ranks_first(["c", "a", "b"], ["a"])
         (True, False)
     """
@@ -35,7 +35,7 @@ class Truth:
         apart: By the absolute rule, who lies apart: at the problem, and at the easier one. None by
             the relative rule.
 
-    Example:
+    Examples:
         >>> truth = Truth.of({"a": 0.1, "b": 0.12, "c": 0.14, "d": 0.9}, Problem(max_outliers=1))
         >>> truth.ranks_groups_first(["d", "a", "b", "c"])
         True

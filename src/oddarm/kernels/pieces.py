@@ -92,7 +92,7 @@ def nobody_else_apart(
         max_members: The most arms of a small piece, and the most members.
         delta: Error probability, over all times.
 
-    Example:
+    Examples:
         >>> rates, pulls = np.array([0.2, 0.2, 0.2, 0.2, 0.8]), np.full(5, 200.0)
         >>> alone = np.arange(5) == 4
         >>> nobody_else_apart(Told(rates * pulls, pulls), alone, 0.3, 1, 0.05)

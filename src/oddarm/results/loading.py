@@ -64,7 +64,7 @@ class LoadProgress(TerminalBar):
 def loading_words(load: Load) -> str:
     """Return how far a load is, in words.
 
-    Example:
+    Examples:
         >>> from oddarm.sources.table.loading import Loading
         >>> loading_words(Loading("log.csv", "reading", 12.3, share=0.43, size=2_500_000_000))
         'reading log.csv, 2.5 GB: 43 % after 12 s'

@@ -65,7 +65,7 @@ def glance(result: Result) -> str:
 def at_this_pace(forecast: int | None, pulls: int, seconds: float) -> str:
     """Return how long a forecast takes, if pulls go on at the pace of the last ones.
 
-    Example:
+    Examples:
         >>> at_this_pace(3_400, 1_700, 360.0), at_this_pace(10, 100, 10.0)
         ('about 12 min at this pace', 'about 1 s at this pace')
         >>> at_this_pace(None, 100, 10.0), at_this_pace(10, 0, 10.0)
@@ -83,7 +83,7 @@ def at_this_pace(forecast: int | None, pulls: int, seconds: float) -> str:
 def odds(evidence: float | None) -> str | None:
     """Return odds, rounded down, in words; None if they say nothing.
 
-    Example:
+    Examples:
         >>> odds(14.7), odds(3.29), odds(1.0), odds(None), odds(float("inf"))
         ('14 : 1', '3.2 : 1', None, None, 'over 1,000,000 : 1')
     """
@@ -98,7 +98,7 @@ def odds(evidence: float | None) -> str | None:
 def amount(value: float) -> str:
     """Return a cost in words.
 
-    Example:
+    Examples:
         >>> amount(812.0), amount(12345.6), amount(0.02416)
         ('812', '12,346', '0.0242')
     """
@@ -109,7 +109,7 @@ def amount(value: float) -> str:
 def counted(count: int, noun: str, more: str = "") -> str:
     """Return a count with a noun that is given in the plural; of one, a plain -s is left out.
 
-    Example:
+    Examples:
         >>> counted(1, "pulls"), counted(2, "pulls"), counted(1, "arms", "more ")
         ('1 pull', '2 pulls', '1 more arm')
         >>> counted(1, "addresses"), counted(1, "people")
@@ -122,7 +122,7 @@ def counted(count: int, noun: str, more: str = "") -> str:
 def two_digits(count: int) -> int:
     """Return a count rounded up to two digits.
 
-    Example:
+    Examples:
         >>> two_digits(65_293), two_digits(900), two_digits(7)
         (66000, 900, 7)
     """

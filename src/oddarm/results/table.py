@@ -43,7 +43,7 @@ def text_table(
         width: The most characters of a line. To fit, cells are shortened; where that is not
             enough, columns are left out, and the other cells get their space.
 
-    Example:
+    Examples:
         >>> print(text_table([Column("host", left=True), Column("rows")], [("a", "7"), ("b", "1")]))
         host  rows
         a        7

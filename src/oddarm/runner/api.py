@@ -97,7 +97,7 @@ def find(
         SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
             too few arms are left that can be pulled; `error.result` is what was found.
 
-    Example:
+    Examples:
         >>> import random
         >>> rng = random.Random(1)
         >>> rate = {"ord": 0.20, "jfk": 0.23, "sfo": 0.26, "lhr": 0.24, "odd": 0.85}
@@ -176,7 +176,7 @@ def resume(
         ParameterError: A budget is less than what the search has spent; or the strategy "fixed" has
             had its one look.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> coins = oddarm.sources.SimulatedArms([0.1, 0.2, 0.3, 0.9], seed=1)
         >>> search = oddarm.Search(4, max_outliers=1)

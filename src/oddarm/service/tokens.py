@@ -68,7 +68,7 @@ class Token:
         role: What it may do: "read-only", "worker" or "admin".
         secret: What callers send. It is not shown.
 
-    Example:
+    Examples:
         >>> Token("ci", "worker", "0123456789abcdef")
         Token(name='ci', role='worker')
     """
@@ -121,7 +121,7 @@ def find_token(tokens: Sequence[Token], given: str) -> Token | None:
 def route_of(path: str) -> str:
     """Return the path of a request with the name of the study left out.
 
-    Example:
+    Examples:
         >>> route_of("/studies/latency/ask")
         '/studies/{name}/ask'
     """

@@ -38,7 +38,7 @@ class Source(ABC):
     overrides `seek`, so that searches can be resumed, and `fingerprint`, so that they are not
     resumed on other data. `oddarm.testing.check_source` checks all of this.
 
-    Example:
+    Examples:
         >>> import random, oddarm
         >>> class Dice(oddarm.sources.Source):
         ...     arms = ("red", "blue", "green", "black")

@@ -25,7 +25,7 @@ class FunctionSource(CallSource):
         arms: The names of the arms, or their number.
         rewards: What a reward may be, as for `Search`.
 
-    Example:
+    Examples:
         >>> source = FunctionSource(len, ["a", "bb", "ccc"], rewards=(0, 10))
         >>> source.draw("bb", count=3)
         array([2., 2., 2.])

@@ -35,7 +35,7 @@ class PoolSource(CallSource):
         rewards: What a reward may be, as for `Search`; the sizes of the pools are added.
         seed: Seed of the random orders; a whole number ≥ 0.
 
-    Example:
+    Examples:
         >>> answers = {"terse": ["ok", "no"], "wordy": ["well, yes", "it depends", "perhaps so"]}
         >>> pool = PoolSource(answers, score=len, rewards=(0, 20))
         >>> sorted(pool.draw("wordy", count=3).tolist()), pool.draw("wordy")

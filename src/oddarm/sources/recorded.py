@@ -35,7 +35,7 @@ class RecordedSource(ListedSource):
         rows: "all" if the recorded rewards are all that there is, so that they are what the answer
             is about; "sample" if they are a sample of what the arms do, as for `open_table`.
 
-    Example:
+    Examples:
         >>> log = RecordedSource({"a": [0, 1, 1], "b": [0, 0, 1], "c": [1, 0, 0]})
         >>> sorted(log.draw("a", count=5).tolist())
         [0.0, 1.0, 1.0]
@@ -79,7 +79,7 @@ class RecordedSource(ListedSource):
             seed: Seed of the random orders.
             rows: As for the class.
 
-        Example:
+        Examples:
             >>> clicks = RecordedSource.from_counts({"ad-1": (20_000, 35), "ad-2": (9_000, 410)})
             >>> int(clicks.draw("ad-2", count=9_000).sum())
             410

@@ -64,7 +64,7 @@ class SimulatedArms(ListedSource):
         shape: "bernoulli" for 0/1 rewards with any declared model, to compare bounds on the same
             rewards.
 
-    Example:
+    Examples:
         >>> arms = SimulatedArms([0.1, 0.9], seed=1)
         >>> arms.draw(1, count=8)
         array([1., 1., 1., 1., 1., 1., 1., 1.])

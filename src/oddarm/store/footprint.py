@@ -17,7 +17,7 @@ SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
 def held_bytes(*things: object) -> int:
     """Return about how many bytes of memory objects hold, with all that they refer to.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> 8_000 < held_bytes({"counts": np.zeros(1000)}) < 9_000
         True

@@ -59,7 +59,7 @@ class Study:
         strategy: Its strategy, if that is one of your own; those of oddarm are found by name.
         clock: Tells the time.
 
-    Example:
+    Examples:
         >>> import oddarm, tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> study = oddarm.create_study(f"{folder.name}/s.db", "demo", list("abcd"), max_outliers=1)

@@ -40,7 +40,7 @@ class Fixed(Strategy):
         pulls: How often each arm is pulled, as far as it has rewards. Default: the budget divided
             by the arms; without a budget, all rewards of finite arms.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> rates = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
         >>> result = oddarm.simulate(rates, oddarm.strategies.Fixed(pulls=1000))

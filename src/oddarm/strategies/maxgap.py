@@ -38,7 +38,7 @@ class MaxGap(Strategy):
 
     Cost: O(n log n) per round of a few pulls.
 
-    Example:
+    Examples:
         >>> high = [0.10, 0.20, 0.30, 0.40, 0.95]
         >>> oddarm.simulate(high, "maxgap", max_outliers=1).outliers
         [4]
@@ -65,7 +65,7 @@ class MaxGapTop2(MaxGap):
 
     Looking at the runner-up as well makes for fewer rounds.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> oddarm.simulate([0.10, 0.20, 0.30, 0.40, 0.95], "maxgap-top2", max_outliers=1).outliers
         [4]

@@ -238,7 +238,7 @@ class FailureRates(Strategy):
         shared_by: Among how many arms the probability of a false alarm is shared, if some were left
             out after rewards of theirs were seen; default the arms of the search.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> rates = [0.0] * 30 + [0.12, 0.2]
         >>> result = oddarm.simulate(rates, FailureRates(), min_gap=0.05, slack=0.8)

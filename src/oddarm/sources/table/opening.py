@@ -86,7 +86,7 @@ def open_table(
         replace: Draw with replacement, endlessly; otherwise each row comes once.
         seed: Decides the random order.
 
-    Example:
+    Examples:
         >>> import pyarrow as pa
         >>> hosts = pa.table({"host": list("abc") * 4, "slow": [0, 0, 1] * 4})
         >>> with open_table(hosts, arm="host", reward="slow") as source:

@@ -384,7 +384,7 @@ def missing_columns(
 def kind_of(type_: str) -> str:
     """Return the type of a database in plain words.
 
-    Example:
+    Examples:
         >>> [kind_of(type_) for type_ in ("BIGINT", "varchar", "numeric", "BOOLEAN", "DATE")]
         ['whole number', 'text', 'number', 'true or false', 'date']
     """

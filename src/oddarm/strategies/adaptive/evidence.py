@@ -26,7 +26,7 @@ def odds_for(certain: Callable[[float], bool]) -> float:
     Args:
         certain: Whether the claim is certain at an error probability.
 
-    Example:
+    Examples:
         >>> round(odds_for(lambda delta: delta >= 0.05), 1)
         20.0
     """

@@ -157,7 +157,7 @@ def room_to_move(means: Floats, line: float) -> Floats:
     point: the line above the lower end, or below the upper end, of a gap among the other arms that
     is wider than the line. The gaps beyond the least and the greatest mean are infinitely wide.
 
-    Example:
+    Examples:
         The last arm is apart as long as it is above 0.4; the third one is with the second one up
         to 0.3.
 

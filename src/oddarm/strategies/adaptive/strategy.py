@@ -31,7 +31,7 @@ class Adaptive(Strategy):
     Cost: in pulls, a fifth to a sixteenth of GOLD's on the paper's kind of instance
     (`make verify`). In time, O(n) for each step of a round's plan, in compiled code.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> rates = [0.20, 0.22, 0.24, 0.25, 0.27, 0.28, 0.30, 0.31, 0.33, 0.35, 0.95]
         >>> result = oddarm.simulate(rates, "adaptive", until="found")

@@ -129,7 +129,7 @@ def interval_communities(low: Floats, high: Floats) -> list[NDArray[np.intp]]:
 
     Two intervals are in one community if a chain of overlapping intervals joins them.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> low, high = np.array([5.0, 0.0, 1.0]), np.array([6.0, 1.5, 4.0])
         >>> [community.tolist() for community in interval_communities(low, high)]

@@ -39,7 +39,7 @@ class Gold(Strategy):
     Args:
         form: "edges", the algorithm as printed; or "intervals", its form for many arms.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> result = oddarm.simulate([0.1, 0.12, 0.15, 0.17, 0.9], "gold", max_outliers=1)
         >>> result.ranking[0], result.verdict

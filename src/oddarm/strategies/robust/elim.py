@@ -43,7 +43,7 @@ class ROAIElim(RobustStrategy):
 
     Cost: O(n) per pull.
 
-    Example:
+    Examples:
         >>> high = [0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.98]
         >>> oddarm.simulate(high, oddarm.strategies.ROAIElim(k=2), max_outliers=1).outliers
         [6]

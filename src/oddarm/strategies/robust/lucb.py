@@ -66,7 +66,7 @@ class ROAILUCB(RobustStrategy):
 
     Cost: O(n) per round of one or two pulls; fewer pulls than ROAI-Elim.
 
-    Example:
+    Examples:
         >>> high = [0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.98]
         >>> oddarm.simulate(high, oddarm.strategies.ROAILUCB(k=2), max_outliers=1).outliers
         [6]

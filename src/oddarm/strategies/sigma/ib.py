@@ -106,7 +106,7 @@ class IB(SigmaStrategy):
 
     Cost: O(n) per pull; many pulls where the best two are close.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> high = [0.10, 0.15, 0.20, 0.25, 0.30, 0.70, 0.95]
         >>> oddarm.simulate(high, oddarm.strategies.IB(k=1), max_outliers=2).outliers

@@ -60,7 +60,7 @@ class NRR(SigmaStrategy):
 
     Cost: O(n) per pull.
 
-    Example:
+    Examples:
         >>> import oddarm
         >>> high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15, 0.95]
         >>> result = oddarm.simulate(high, "nrr", max_outliers=1)

@@ -32,7 +32,7 @@ class RR(SigmaStrategy):
 
     Cost: O(n) per pull; all arms are pulled until the hardest is decided.
 
-    Example:
+    Examples:
         >>> high = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
         >>> oddarm.simulate(high, oddarm.strategies.RR(k=2), max_outliers=1).outliers
         [7]

@@ -21,7 +21,7 @@ __all__ = ["WRR", "weight"]
 def weight(k: float, n: int, delta: float) -> float:
     """Return w = ((n-1)²/l(k))^(1/3), by which an arm's quota grows at each visit.
 
-    Example:
+    Examples:
         >>> round(weight(2, 20, 0.1), 2), round(weight(2, 50, 0.1), 2)
         (3.78, 7.28)
     """
@@ -99,7 +99,7 @@ class WRR(SigmaStrategy):
 
     Cost: O(n) per pull, and fewer pulls than RR.
 
-    Example:
+    Examples:
         >>> high = [0.02, 0.03, 0.03, 0.04, 0.04, 0.05, 0.05, 0.98]
         >>> oddarm.simulate(high, oddarm.strategies.WRR(k=2), max_outliers=1).outliers
         [7]
