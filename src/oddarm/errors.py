@@ -10,6 +10,7 @@
     ├── UnknownStudyError   the name of a study that the database does not have
     ├── StudyExistsError    the name of a new study is taken
     ├── UnknownPullError    the id of a pull that the study never handed out
+    ├── KeyReusedError      a key of rewards that nobody asked for, told before with others
     ├── StoreError          the database of a study cannot be read or written
     │   ├── StoreBusyError  others lock it for too long
     │   ├── StoreFullError  its disk is full
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from oddarm.results.result import Result
 
 __all__ = [
+    "KeyReusedError",
     "MissingColumnsError",
     "MissingExtraError",
     "OddarmError",
@@ -107,6 +109,10 @@ class StudyExistsError(OddarmError):
 
 class UnknownPullError(OddarmError):
     """A reward was told for a pull that the study never handed out."""
+
+
+class KeyReusedError(OddarmError):
+    """Rewards were told under a key that was used for other rewards, or for another arm."""
 
 
 class StoreError(OddarmError):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from oddarm import Search, create_study, open_study
-from oddarm.errors import UnknownStudyError
+from oddarm.errors import KeyReusedError, UnknownStudyError
 from oddarm.store import study as study_module
 from oddarm.store.catalog import create_in
 from oddarm.store.database.base import open_database
@@ -125,11 +125,24 @@ def test_a_key_that_others_use_meanwhile(storage):
     one, two = handles(storage)
     with one, two:
         action, _ = meanwhile(
-            lambda batch: [batch.tell_arm("arm-1", 1, key=key) for key in ("k", "k", "other")],
+            lambda batch: [batch.tell_arm("arm-1", [0, 0], key=key) for key in ("k", "k", "other")],
             lambda: two.tell_arm("arm-1", [0, 0], key="k"),
         )
         assert one.transact([action]) == [[False, False, True]]
-        assert one.result().pulls == 3
+        assert one.result().pulls == 4
+
+
+def test_a_key_that_others_use_for_other_rewards_meanwhile(storage):
+    """The first rewards under a key count, and who tells others under it is refused."""
+    one, two = handles(storage)
+    with one, two:
+        action, _ = meanwhile(
+            lambda batch: batch.tell_arm("arm-1", 1, key="k"),
+            lambda: two.tell_arm("arm-1", 0, key="k"),
+        )
+        (refused,) = one.transact([action])
+        assert isinstance(refused, KeyReusedError)
+        assert one.result().means[1] == 0
 
 
 @pytest.mark.parametrize("by", [0, 1])

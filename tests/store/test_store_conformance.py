@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import oddarm
 from oddarm import OddarmError, Search, create_study, list_studies, open_study
 from oddarm.errors import (
+    KeyReusedError,
     ParameterError,
     RewardError,
     StateError,
@@ -20,7 +22,7 @@ from oddarm.errors import (
 )
 from oddarm.rewards import Bernoulli
 from oddarm.sources import SimulatedArms
-from oddarm.store import StudyTransaction, live_search
+from oddarm.store import StudyTransaction, forget_pulls, live_search
 from oddarm.store.catalog import create_in
 from oddarm.store.database.base import open_database
 from oddarm.store.study import Study
@@ -155,7 +157,15 @@ def test_own_rewards_under_a_key(storage):
         assert study.tell_arm("arm-2", [1, 0, 1], key="yesterday") is True
         assert study.tell_arm("arm-2", [1, 0, 1], key="yesterday") is False
         assert study.tell_arm("arm-2", [], key="none") is False
-        assert study.result().counts.tolist() == [0, 0, 3, 0, 0, 0, 0, 0, 0, 0]
+        for other in (("arm-2", [1, 0, 0]), ("arm-3", [1, 0, 1])):
+            with pytest.raises(KeyReusedError, match="key 'yesterday' was used for other rewards"):
+                study.tell_arm(*other, key="yesterday")
+        with study.batch() as batch:
+            assert batch.tell_arm("arm-3", 1, key="today")
+            assert not batch.tell_arm("arm-3", True, key="today")
+            with pytest.raises(KeyReusedError, match="tell these under a key of their own"):
+                batch.tell_arm("arm-3", 0, key="today")
+        assert study.result().counts.tolist() == [0, 0, 3, 1, 0, 0, 0, 0, 0, 0]
         for key in ("", "x" * 201, 5, "a\0b"):
             with pytest.raises(ParameterError, match="key =="):
                 study.tell_arm("arm-2", 1, key=key)
@@ -238,6 +248,58 @@ def test_what_is_given_up_is_waited_for_no_longer(storage):
         with open_study(storage, "demo") as other:
             assert state(other) == state(study)
             assert other.result().summary == result.summary
+
+
+@pytest.mark.parametrize("expired_reward", [None, 1])
+def test_after_a_restore(storage, clock, expired_reward):
+    """What was handed out before is given up and refused, whatever its lease; the rest stays."""
+    database = open_database(storage, create=True)
+    search = Search(NAMES, "rr", max_outliers=1)
+    with (
+        create_in(database, "demo", search, expired_reward=expired_reward, clock=clock) as study,
+        open_study(storage, "demo") as stale,
+    ):
+        pulls = [*study.ask(10, lease_seconds=10), *study.ask(10, lease_seconds=10)]
+        told = pulls[5:]  # five of them wait for the first five, which are lost
+        study.tell_many({pull.id: 1 for pull in told})
+        study.tell_arm("arm-3", 1, key="own")
+        clock.now += 11
+        assert study.forget_pulls() == 5
+        with open_study(storage, "demo") as other:
+            for handle in (study, other):
+                result = handle.result()
+                assert (result.pulls, handle.info().waiting) == (16, 0)
+                (supposes,) = result.provenance["delta_supposes"]
+                assert supposes.startswith("5 pulls were given up")
+                for pull in (pulls[0], told[0]):
+                    with pytest.raises(UnknownPullError, match="never handed out"):
+                        handle.tell(pull.id, 0)
+                assert handle.tell_arm("arm-3", 1, key="own") is False
+        with pytest.raises(UnknownStudyError):
+            stale.ask(1)
+        more = study.ask(5)
+        assert {pull.arm for pull in more} == set(NAMES[:5]), "they are asked for anew"
+        assert study.tell_many({pull.id: 1 for pull in more}) == 5
+
+
+def test_after_a_restore_with_a_study_that_cannot_be_opened(storage):
+    """The others are ready to go on, and the error is raised after that."""
+    for name in ("first", "last"):
+        create_study(storage, name, NAMES, "rr", max_outliers=1).close()
+    with open_study(storage, "last") as study:
+        (pull,) = study.ask(1)
+    with (
+        closing(open_database(storage)) as database,
+        database.transaction(write=True) as connection,
+    ):
+        connection.execute(
+            "UPDATE oddarm_snapshots SET state = '' WHERE study = "
+            "(SELECT id FROM oddarm_studies WHERE name = 'first')"
+        )
+    with pytest.raises(StateError):
+        forget_pulls(storage)
+    with open_study(storage, "last") as study, pytest.raises(UnknownPullError):
+        study.tell(pull.id, 1)
 
 
 def test_what_an_expired_pull_counts_as(storage, clock):

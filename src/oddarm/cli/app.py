@@ -10,7 +10,7 @@ import typer
 
 from oddarm._text import printable
 from oddarm._version import __version__
-from oddarm.cli import find, plan, scan, serve, simulate, studies, study, watch
+from oddarm.cli import find, plan, restored, scan, serve, simulate, studies, study, watch
 from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
 from oddarm.cli.options import as_options, missing_words
 from oddarm.cli.signals import ended_by_signals
@@ -50,6 +50,7 @@ app.command(epilog=MEANINGS)(scan.scan)
 app.command()(plan.plan)
 app.command(epilog=MEANINGS)(simulate.simulate)
 app.command()(serve.serve)
+app.command()(restored.restored)
 app.command()(studies.studies)
 app.command(epilog=MEANINGS)(watch.watch)
 app.add_typer(study.app, name="study")

@@ -46,6 +46,7 @@ STATUSES: tuple[tuple[type[errors.OddarmError], int], ...] = (
     (errors.UnknownStudyError, 404),
     (errors.UnknownPullError, 404),
     (errors.StudyExistsError, 409),
+    (errors.KeyReusedError, 409),
     (errors.StoreBusyError, 503),
     (errors.StoreFullError, 507),
     (errors.StoreDamagedError, 500),
@@ -64,7 +65,7 @@ _DESCRIPTIONS = {
     401: "The token is missing or wrong.",
     403: "The role of the token does not allow this; without tokens, only this machine may call.",
     404: "There is no such study, or no such pull.",
-    409: "The name is taken.",
+    409: "The name is taken, or the key was used for other rewards.",
     413: "The request is too large.",
     422: "A value does not fit.",
     500: "An internal error, or a damaged database; the log says more.",
@@ -243,9 +244,12 @@ async def ask(request: Request, name: StudyName, body: models.AskBody) -> models
     return _written(asked)  # type: ignore[return-value]
 
 
-@router.post("/studies/{name}/data", responses=WRITE)
+@router.post("/studies/{name}/data", responses={**WRITE, **_errors(409)})
 async def data(request: Request, name: StudyName, body: models.DataBody) -> models.Told:
-    """Report rewards of an arm without an ask; rewards under a key count once."""
+    """Report rewards of an arm without an ask; rewards under a key count once.
+
+    A key that was used for other rewards is refused.
+    """
     new = await _studies(request).write(
         name, lambda batch: batch.tell_arm(body.arm, body.rewards, key=body.key)
     )

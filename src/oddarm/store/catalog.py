@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Hashable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Unpack
 
-from oddarm.errors import ParameterError, StateError, StudyExistsError, UnknownStudyError
+from oddarm.errors import (
+    OddarmError,
+    ParameterError,
+    StateError,
+    StudyExistsError,
+    UnknownStudyError,
+)
 from oddarm.options import SearchOptions, check_names
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Database, closed_on_error, open_database
 from oddarm.store.info import COLUMNS, SHOWN, StudyInfo, study_info
-from oddarm.store.live_search import LiveSearch
+from oddarm.store.live_search import LiveSearch, another_number
 from oddarm.store.log import dumps
 from oddarm.store.study import Study
 from oddarm.strategies import Strategy
 
-__all__ = ["NAME", "arms_in", "create_in", "create_study", "list_in", "list_studies", "open_study"]
+__all__ = [
+    "NAME",
+    "arms_in",
+    "create_in",
+    "create_study",
+    "forget_pulls",
+    "list_in",
+    "list_studies",
+    "open_study",
+]
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """What a study may be called."""
@@ -73,6 +87,31 @@ def list_studies(url: str | Path) -> list[StudyInfo]:
         return list_in(database)
 
 
+def forget_pulls(url: str | Path) -> dict[str, int]:
+    """Take no pull that was handed out before, in any study of a database restored from a backup.
+
+    See `Study.forget_pulls`.
+
+    Returns:
+        By the name of each study, how many pulls were out.
+
+    Raises:
+        OddarmError: A study cannot be opened, such as one with a strategy of your own, for which
+            you call `Study.forget_pulls`. The others were done before this is raised.
+    """
+    forgotten: dict[str, int] = {}
+    failures: list[OddarmError] = []
+    with closing(open_database(url)) as database:
+        for info in list_in(database):
+            try:
+                forgotten[info.name] = Study(database, info.name).forget_pulls()
+            except OddarmError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
+    return forgotten
+
+
 def create_in(
     database: Database,
     name: str,
@@ -93,7 +132,7 @@ def create_in(
             raise ParameterError(f"expired_reward == {expired_reward!r}, must be one reward.")
         expired_reward = float(values[0])
     clock = clock or Clock()
-    identity, kind = secrets.randbits(62), search.strategy.name
+    identity, kind = another_number(), search.strategy.name
     live = LiveSearch(identity, name, search.strategy, clock)
     live.begin(search, expired_reward)
     try:

@@ -154,6 +154,10 @@ class Draws:
         out = self._out
         return [out[pull] for pull in pulls if pull in out], [p for p in pulls if p not in out]
 
+    def all_out(self) -> list[Draw]:
+        """Return all draws that are out, in the order in which they were asked for."""
+        return sorted(self._out.values())
+
     def named(self, pulls: Listed) -> list[Draw]:
         """Return the draws that the log lists; all must be out."""
         try:

@@ -8,6 +8,7 @@ after it give both, in every process.
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from oddarm.store.legacy import follow_legacy, read_leases
 from oddarm.store.log import dumps, loads, tell_all
 from oddarm.strategies import Strategy
 
-__all__ = ["LiveSearch", "Statement"]
+__all__ = ["LiveSearch", "Statement", "another_number"]
 
 LOG = logging.getLogger("oddarm.store")
 
@@ -90,7 +91,7 @@ class LiveSearch:
         self.revision = 0
         self.paused = False
         self.shared = False
-        self.tag = f"{study & 0xFFFFFF:06x}"
+        self.tag = _tag(study)
         self._strategy = strategy
         self._search: Search | None = None
         self._snapshot_due = False  # even if the log after the last snapshot is short
@@ -147,6 +148,10 @@ class LiveSearch:
         if self._search_bytes is None:
             self._search_bytes = held_bytes(self._search)
         return self._search_bytes + self.draws.held_bytes
+
+    def renumbered(self, study: int) -> LiveSearch:
+        """Return this study under another number, still to be read."""
+        return LiveSearch(study, self.name, self._strategy, self.clock)
 
     def undo(self) -> None:
         """Forget the search after a transaction was rolled back: it is read anew."""
@@ -464,6 +469,18 @@ class LiveSearch:
                 f"{__version__} on this machine comes to {search.verdict!r}: open it with the "
                 "version, and on the kind of machine, that it ran on."
             )
+
+
+def _tag(study: int) -> str:
+    return f"{study & 0xFFFFFF:06x}"
+
+
+def another_number(study: int | None = None) -> int:
+    """Return a number for a study; its pulls have other ids than those of the given number."""
+    while True:
+        number = secrets.randbits(62)
+        if study is None or _tag(number) != _tag(study):
+            return number
 
 
 def _pulls_were(count: int) -> str:

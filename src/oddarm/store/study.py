@@ -22,7 +22,7 @@ from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
 from oddarm.store.draws import ids_of
 from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
-from oddarm.store.live_search import LiveSearch, Statement
+from oddarm.store.live_search import LiveSearch, Statement, another_number
 from oddarm.store.log import arms_of, loads
 from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
 from oddarm.strategies import Strategy
@@ -38,6 +38,8 @@ TRIES = 3
 MANY_ARMS = 500
 """From how many arms on a plan takes so long that it is tried again outside the lock."""
 
+TABLES = ("oddarm_events", "oddarm_snapshots", "oddarm_leases", "oddarm_keys", "oddarm_arms")
+"""The tables that hold a study beside its row."""
 COLUMNS = ("seq", "at", "pull", "arm", "reward")
 """What an export says of each reward."""
 
@@ -164,6 +166,9 @@ class Study:
 
         Returns:
             Whether they were new.
+
+        Raises:
+            KeyReusedError: Other rewards, or those of another arm, were told under the key.
         """
         return self._do(lambda batch: batch.tell_arm(arm, rewards, key=key))
 
@@ -182,6 +187,33 @@ class Study:
         """
         ids = pulls if isinstance(pulls, str) else list(pulls)  # which may be read twice
         return self._do(lambda batch: batch.give_up(ids))
+
+    def forget_pulls(self) -> int:
+        """Give up every pull that is out, and take none that was ever handed out; return how many.
+
+        This is for a study whose database was restored from a backup (`oddarm restored`). Workers
+        may hold pulls that were handed out after the backup. The study does not know of them, and
+        would give their ids to pulls of other arms. So its pulls get ids of another kind.
+        """
+        with self._alone():
+            try:
+                with self._database.transaction(write=True) as connection:
+                    self._live.catch_up(connection, self._database.row_lock)
+                    batch = StudyTransaction(self._live, lambda: nullcontext(connection))
+                    forgotten = batch.give_up_all()
+                    _write(connection, batch.finish())
+                    new = another_number(self._id)
+                    for table in TABLES:
+                        change = f"UPDATE {table} SET study = ? WHERE study = ?"
+                        connection.execute(change, (new, self._id))
+                    connection.execute(
+                        "UPDATE oddarm_studies SET id = ? WHERE id = ?", (new, self._id)
+                    )
+            except BaseException:
+                self._live.undo()
+                raise
+            self._id, self._live = new, self._live.renumbered(new)
+        return forgotten
 
     def set_aside(self, arm: Hashable, reason: str) -> bool:
         """Go on without an arm that cannot be pulled any more, as `Search.set_aside` does.
@@ -369,8 +401,8 @@ class Study:
         with self._database.transaction(write=True) as connection:
             # Locked first, so that no other process writes rows that would be left behind.
             self._check_there(connection, self._database.row_lock)
-            for table in ("events", "snapshots", "leases", "keys", "arms"):
-                connection.execute(f"DELETE FROM oddarm_{table} WHERE study = ?", (self._id,))
+            for table in TABLES:
+                connection.execute(f"DELETE FROM {table} WHERE study = ?", (self._id,))
             connection.execute("DELETE FROM oddarm_studies WHERE id = ?", (self._id,))
 
     def _check_there(self, connection: Connection, lock: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -11,17 +12,25 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from oddarm._checks import whole_number
-from oddarm.errors import ParameterError, RewardError, UnknownArmError, UnknownPullError
+from oddarm.errors import (
+    KeyReusedError,
+    ParameterError,
+    RewardError,
+    UnknownArmError,
+    UnknownPullError,
+)
 from oddarm.store.database.base import Connection
 from oddarm.store.draws import Draw, listed
 from oddarm.store.info import Pull, Status, status_of
 from oddarm.store.live_search import LiveSearch, Statement
-from oddarm.store.log import LoggedTell
+from oddarm.store.log import LoggedTell, dumps
 
 __all__ = ["LEASE_SECONDS", "StudyTransaction"]
 
 LEASE_SECONDS = 60.0
 NUMBERS = frozenset((int, float))
+UNKNOWN = "unknown"
+"""The digest of rewards that were told to a version that kept none."""
 
 
 class StudyTransaction:
@@ -55,7 +64,7 @@ class StudyTransaction:
         self._plan = plan
         self._told: tuple[list[Draw], list[float]] = ([], [])
         self._data: list[tuple[int, list[float], str]] = []  # arm, rewards, key
-        self._keys: set[str] = set()
+        self._keys: dict[str, str] = {}  # each with the digest of what was told under it
         self._asks: dict[int, int] = {}  # how many new pulls each ask of this transaction gave
         self._arms: set[int] = set()  # that have other sums now
         self._statements: list[Statement] = []
@@ -125,13 +134,20 @@ class StudyTransaction:
                 f"key == {key!r}, must be a text of 1 to 200 printable characters."
             )
         index = self._index_of(arm)
-        if key in self._keys or self._is_known(key):
-            return False
         values = self._numbers(rewards)
         if not values:
             return False
+        digest = _digest(index, values)
+        known = self._digest_of(key)
+        if known is not None:
+            if known not in (digest, UNKNOWN):
+                raise KeyReusedError(
+                    f"key {key!r} was used for other rewards, or for another arm: "
+                    "tell these under a key of their own."
+                )
+            return False
         self._check_limit(index, len(values))
-        self._keys.add(key)
+        self._keys[key] = digest
         self._data.append((index, values, key))
         return True
 
@@ -141,7 +157,14 @@ class StudyTransaction:
             raise ParameterError(f"pulls == {pulls!r}, must be a list of the ids of pulls.")
         self._flush()
         self._count_expired()
-        out = self._still_out(dict.fromkeys(pulls))
+        return self._give_up(self._still_out(dict.fromkeys(pulls)))
+
+    def give_up_all(self) -> int:
+        """Give up all pulls that are out, also those whose lease has ended; return how many."""
+        self._flush()
+        return self._give_up(self._live.draws.all_out())
+
+    def _give_up(self, out: list[Draw]) -> int:
         if out:
             self._log("give-up", {"pulls": listed(out)})
             self._live.give_up(out)
@@ -173,8 +196,8 @@ class StudyTransaction:
             [(count, total, study, arm) for count, total, arm in seen],
         )
         keys: Statement = (
-            "INSERT INTO oddarm_keys (study, key) VALUES (?, ?)",
-            [(study, key) for key in self._keys],
+            "INSERT INTO oddarm_keys (study, key, digest) VALUES (?, ?, ?)",
+            [(study, key, digest) for key, digest in self._keys.items()],
         )
         return [*self._statements, keys, sums, *self._live.save()]
 
@@ -213,13 +236,16 @@ class StudyTransaction:
         with self._read() as connection:
             return self._live.pulls_of(connection, ask)
 
-    def _is_known(self, key: str) -> bool:
-        """Return whether rewards were told under a key before this transaction."""
+    def _digest_of(self, key: str) -> str | None:
+        """Return the digest of what was told under a key before; None if nothing was."""
+        if key in self._keys:
+            return self._keys[key]
         with self._read() as connection:
             row = connection.execute(
-                "SELECT 1 FROM oddarm_keys WHERE study = ? AND key = ?", (self._live.study, key)
+                "SELECT digest FROM oddarm_keys WHERE study = ? AND key = ?",
+                (self._live.study, key),
             ).fetchone()
-        return row is not None
+        return None if row is None else row[0] or UNKNOWN
 
     def _flush(self) -> None:
         """Tell the search what was gathered, as one event of the log."""
@@ -284,3 +310,8 @@ class StudyTransaction:
                 f"{count} more rewards for arm {self._live.search.names[arm]!r} with {left} of "
                 f"its {tally.size_of(arm)} left{asked}: each item may be told once."
             )
+
+
+def _digest(arm: int, rewards: list[float]) -> str:
+    """Return what tells rewards of an arm from all others."""
+    return hashlib.sha256(dumps([arm, rewards]).encode()).hexdigest()[:32]

@@ -4,7 +4,7 @@
     oddarm_events      the log, append-only: every ask, batch of tells and so on, in order
     oddarm_snapshots   the search and the pulls that are out, at some point of the log
     oddarm_leases      the pulls that were out when a study was last written before version 4
-    oddarm_keys        the keys of rewards told without a pull
+    oddarm_keys        the keys of rewards told without a pull, each with a digest of what was told
     oddarm_arms        what has been seen of each arm, for readers with SQL of their own
 
 The state of a study is its snapshot and the events after it; the other tables follow from the log.
@@ -43,6 +43,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (),  # the log lists pulls in short, which older versions cannot read
     # Snapshots hold the pulls that are out, and rewards count in the order asked for.
     ("ALTER TABLE oddarm_studies ADD COLUMN waiting BIGINT NOT NULL DEFAULT 0",),
+    ("ALTER TABLE oddarm_keys ADD COLUMN digest TEXT",),  # NULL: told to an older version
 )
 """Step k brings a database of version k-1 to version k; steps are added, never changed."""
 
