@@ -1,7 +1,4 @@
-"""A worker on a machine without oddarm: plain HTTP, with the standard library alone.
-
-python http_worker.py http://127.0.0.1:8321 latency     # a token goes into ODDARM_TOKEN
-"""
+"""A worker without oddarm:  ODDARM_TOKEN=… python3 http_worker.py http://127.0.0.1:8321 latency"""
 
 import json
 import os

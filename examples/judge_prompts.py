@@ -21,9 +21,8 @@ calls: Counter[str] = Counter()
 
 async def chat(messages: list[dict[str, str]]) -> str:
     """Return the reply of the judge model; now and then it says more than it should."""
-    await asyncio.sleep(
-        0
-    )  # response = await client.chat(model=…, temperature=0, messages=messages)
+    # response = await client.chat(model=…, temperature=0, messages=messages)
+    await asyncio.sleep(0)
     asked = messages[-1]["content"]
     prompt = asked.split()[0]
     calls[asked] += 1

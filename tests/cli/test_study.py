@@ -1,12 +1,16 @@
 """The commands on studies, in a database and behind a service."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
+from oddarm import open_study
 from oddarm.cli import app as app_module
 from oddarm.cli.app import app
+from oddarm.errors import UnknownPullError
 from oddarm.service import Client
 from support.serving import serving
 
@@ -81,6 +85,47 @@ def test_a_watch_ends_with_the_verdict(tmp_path):
         assert shown.splitlines()[3].split()[:2] == ["1", "gru"]
         result = json.loads(run("watch", "open", "--server", url, "--json", code=3))
         assert result["verdict"] == "budget"
+
+
+def test_a_watch_outlives_its_server(tmp_path):
+    """While the server is away a watch says that it tries again; it ends with the study."""
+    storage = ["--storage", tmp_path / "s.db"]
+    command = [sys.executable, "-m", "oddarm", "watch", "demo", "--interval", "0.1", "--server"]
+    with serving(*storage) as (_, url):
+        Client(url).create("demo", ARMS, max_outliers=1, min_gap=0.3)
+        watch = subprocess.Popen(
+            [*command, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert watch.stdout.readline() == "demo: running, 0 pulls of 4 arms\n"
+    said = watch.stderr.readline()
+    assert f"{url} does not answer" in said
+    assert "Trying again in" in said
+    with serving(*storage, port=int(url.rsplit(":", 1)[1])):
+        Client(url).work("demo", lambda arm: arm == "gru", limit=50)
+        shown, said = watch.communicate()
+    assert watch.returncode == 0, said
+    assert "gru stands apart" in shown
+
+
+def test_a_watch_without_a_server(tmp_path, monkeypatch, capsys):
+    """A service that does not answer from the start, or a study that is deleted, is an error."""
+    said = refusal(monkeypatch, capsys, "watch", "demo", "--server", "http://127.0.0.1:9")
+    assert "does not answer" in said
+    with serving("--storage", tmp_path / "s.db") as (_, url):
+        said = refusal(monkeypatch, capsys, "watch", "demo", "--server", url)
+    assert "'demo' is not there" in said
+
+
+def test_a_restored_database(tmp_path):
+    """`oddarm restored` says how many pulls were given up; after that they are refused."""
+    storage = ["--storage", tmp_path / "s.db"]
+    run("study", "create", "demo", *ARMS, "--max-outliers", "1", *storage)
+    with open_study(tmp_path / "s.db", "demo") as study:
+        pulls = study.ask(3)
+    assert run("restored", *storage) == "demo: 3 pulls that were out are given up\n"
+    assert json.loads(run("restored", "--json", *storage)) == {"given_up": {"demo": 0}}
+    with open_study(tmp_path / "s.db", "demo") as study, pytest.raises(UnknownPullError):
+        study.tell(pulls[0].id, 1)
 
 
 def test_arms_from_elsewhere(tmp_path):

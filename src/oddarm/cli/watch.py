@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -13,6 +16,7 @@ from oddarm.cli.exit_codes import exit_code_of
 from oddarm.cli.options import JsonOnly
 from oddarm.cli.places import Place, Server, StorageOrNone, TokenFile, open_place
 from oddarm.cli.study import line
+from oddarm.errors import ServiceError
 from oddarm.results.sentence import counted, odds, two_digits
 from oddarm.results.table import Column, decimals, text_table
 
@@ -20,9 +24,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from oddarm.store import StudyInfo
+
 __all__ = ["watch"]
 
+T = TypeVar("T")
+
 MOST_ARMS = 20
+FIRST_PAUSE = 1.0
+"""The most seconds of the first pause while a service does not answer; later ones grow."""
 COLUMNS = (
     Column("rank"),
     Column("arm", left=True, least=8),
@@ -45,19 +55,22 @@ def watch(
     """Watch a study until it is done.
 
     On a terminal, a table of the leading arms; elsewhere, a line for each change. With --json,
-    nothing but the result, when the study is done.
+    nothing but the result, when the study is done. If the service stops answering meanwhile, the
+    watch says so on standard error, and tries again until it answers.
     """
     from rich.console import Console
 
     console = Console()
     with open_place(storage, server, token_file) as place:
+        place.info(name)  # what is wrong from the start is an error at once
+        patient = Patient(place)
         if as_json:
-            _wait(place, name, interval)
+            _wait(patient, name, interval)
         elif console.is_terminal:
-            _live(place, name, console, interval)
+            _live(patient, name, console, interval)
         else:
-            _lines(place, name, interval)
-        result = place.result(name)
+            _lines(patient, name, interval)
+        result = patient.result(name)
     if as_json:
         print(json.dumps(result, indent=2))
     elif console.is_terminal:
@@ -67,12 +80,51 @@ def watch(
     raise typer.Exit(exit_code_of(result["verdict"], result["provenance"]["until"]))
 
 
-def _wait(place: Place, name: str, interval: float) -> None:
+class Patient:
+    """What a watch asks of a place, which is asked again while it is away or busy.
+
+    Args:
+        place: The place.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def info(self, name: str) -> StudyInfo:
+        """Return how far a study is."""
+        return _patiently(lambda: self._place.info(name))
+
+    def result(self, name: str) -> dict[str, Any]:
+        """Return the result of a study as JSON values."""
+        return _patiently(lambda: self._place.result(name))
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """Return what a call returns; call again, after pauses that grow, on what may pass."""
+    from oddarm.service.client import PASSING, growing_pauses
+
+    pauses = growing_pauses(FIRST_PAUSE)
+    while True:
+        try:
+            return call()
+        except ServiceError as error:
+            if error.status not in PASSING:
+                raise
+            pause = max(next(pauses), error.retry_after or 0.0)
+            print(
+                f"oddarm: {printable(str(error))} Trying again in {math.ceil(pause)} s.",
+                file=sys.stderr,
+                flush=True,
+            )
+        time.sleep(pause)
+
+
+def _wait(place: Patient, name: str, interval: float) -> None:
     while place.info(name).status != "done":
         time.sleep(interval)
 
 
-def _live(place: Place, name: str, console: Console, interval: float) -> None:
+def _live(place: Patient, name: str, console: Console, interval: float) -> None:
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
@@ -85,7 +137,7 @@ def _live(place: Place, name: str, console: Console, interval: float) -> None:
             time.sleep(interval)
 
 
-def _lines(place: Place, name: str, interval: float) -> None:
+def _lines(place: Patient, name: str, interval: float) -> None:
     shown = None
     while (info := place.info(name)).status != "done":
         if info != shown:

@@ -139,7 +139,10 @@ class Client:
         return int(self._json("POST", f"/studies/{name}/tell", {"tells": rows})["told"])
 
     def tell_arm(self, name: str, arm: str | int, rewards: list[float], *, key: str) -> int:
-        """Report rewards of an arm without an ask; rewards under a key count once."""
+        """Report rewards of an arm without an ask; rewards under a key count once.
+
+        A key that was used for other rewards is refused, with the status 409.
+        """
         body = {"arm": arm, "rewards": rewards, "key": key}
         return int(self._json("POST", f"/studies/{name}/data", body)["told"])
 
