@@ -1,4 +1,5 @@
-"""A worker without oddarm:  ODDARM_TOKEN=… python3 http_worker.py http://127.0.0.1:8321 latency"""
+"""A worker on a machine without oddarm: plain HTTP, with the standard library of Python alone."""
+# ODDARM_TOKEN=… python3 http_worker.py http://127.0.0.1:8321 latency
 
 import json
 import os
