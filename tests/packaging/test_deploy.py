@@ -106,9 +106,7 @@ def started(unit, instance, more, **places):
     """
     text = relocated((DEPLOY / unit).read_text(), **places)
     (line,) = re.findall("^ExecStart=(.*)$", text, re.MULTILINE)
-    environment = dict(
-        pair.split("=", 1) for pair in re.findall("^Environment=(.*)$", text, re.MULTILINE)
-    )
+    pairs = re.findall("^Environment=(.*?)=(.*)$", text, re.MULTILINE)
     environment = {**dict(pairs), "PATH": os.environ["PATH"], **more}
     command = [
         re.sub(r"\$\{(\w+)\}", lambda name: environment[name[1]], word.replace("%i", instance))
