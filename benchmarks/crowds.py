@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.growth import draw_fitted
 from benchmarks.report import Report
-from benchmarks.service import ours
+from benchmarks.service import ours, processor_seconds
 from benchmarks.studies import ask_in_turn, create
-from benchmarks.workers import ARMS, MANY, PULL_SECONDS, STUDY, Crowd, processor_seconds
+from benchmarks.workers import ARMS, MANY, PULL_SECONDS, STUDY, Crowd
 from oddarm.service import Client
 
 SIZES = (1, 3, 10, 32, 100, 316, 1000)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import re
 import socket
@@ -46,6 +47,31 @@ async def studies() -> list[str]:
 
 uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
 """
+
+
+UNMEASURED = """
+import sys
+from oddarm.service import app, serve
+
+class Still:
+    def inc(self, amount=1):
+        pass
+
+    def labels(self, *values):
+        return self
+
+class Unmeasured(app.Metrics):
+    def __init__(self):
+        super().__init__()
+        self.leased = self.told = self.given_up = self.failed = Still()
+
+    def note(self, method, path, status, seconds):
+        pass
+
+app.Metrics = Unmeasured
+serve(sys.argv[2], port=int(sys.argv[1]))
+"""
+"""The service, which counts and measures nothing."""
 
 
 def bare(path: Path) -> Callable[[], None]:
@@ -290,6 +316,40 @@ def service(rounds: int = 15) -> None:
         )
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def metrics(rounds: int = 24, requests: int = 800) -> None:
+    """Compare the processor time of a request with that of a service that measures nothing."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ours(Path(folder) / "measured.db") as measured,
+        process("-c", UNMEASURED, "PORT", f"{folder}/unmeasured.db") as unmeasured,
+    ):
+        sides = (measured, unmeasured)
+        for url, _ in sides:
+            Client(url).create("load", ARMS, strategy="gold", max_outliers=2)
+        ratios, taken = [], [0.0, 0.0]
+        for number in range(rounds + 1):
+            costs = []
+            for url, pid in sides:
+                load = bodies(Client(url), requests, 1)
+                before = processor_seconds(pid)
+                asyncio.run(tell_load(url, load))
+                costs.append((processor_seconds(pid) - before) / requests)
+            if number:  # the first round warms up
+                ratios.append(costs[0] / costs[1])
+                taken = [total + cost / rounds for total, cost in zip(taken, costs, strict=True)]
+        print(
+            "processor time of a tell, measured / not measured       "
+            f"{statistics.median(ratios):8.2f}   ({taken[0] * 1e6:.0f} and {taken[1] * 1e6:.0f} µs; "
+            f"quartiles {', '.join(f'{q:.2f}' for q in statistics.quantiles(ratios)[::2])})"
+        )
+
+
 def memory(pid: int) -> float:
     """Return the resident memory of a process in MB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
@@ -318,6 +378,7 @@ def run() -> None:
     store()
     space()
     service()
+    metrics()
 
 
 if __name__ == "__main__":

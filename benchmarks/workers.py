@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import resource
 import statistics
@@ -23,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.service import Connection, memory, ours
+from benchmarks.service import Connection, memory, ours, processor_seconds
 from oddarm.service import Client
 
 MANY = 1000
@@ -78,12 +77,6 @@ class Crowd:
                 await connection.post("/studies/load/tell", {"tells": tells})
                 self.acknowledged += pulls
         connection.close()
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def working(url: str, pid: int, rounds: int, seconds: float) -> None:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.workers import processor_seconds
+from benchmarks.service import processor_seconds
 
 from oddarm.errors import ServiceError
 from oddarm.service import Client
