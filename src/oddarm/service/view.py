@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,13 @@ from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outl
 from oddarm.results.result import Result
 from oddarm.search import Search
 from oddarm.store import StudyInfo
+from oddarm.store.history import Moment
+from oddarm.store.info import Leases
 
-__all__ = ["view_json"]
+__all__ = ["history_json", "leases_json", "view_json"]
+
+MOST_WORKERS = 50
+"""Of how many workers a page is told."""
 
 
 def view_json(info: StudyInfo, search: Search, result: Result) -> str:
@@ -98,6 +104,30 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
         default=str,
         separators=(",", ":"),
     )
+
+
+def leases_json(leases: Leases) -> bytes:
+    """Return the field `leases` of a view: those of `Leases`, and how many workers are left out."""
+    shown = leases.workers[:MOST_WORKERS]
+    value = {
+        **asdict(leases),
+        "workers": [asdict(worker) for worker in shown],
+        "more_workers": len(leases.workers) - len(shown),
+    }
+    return b'"leases":' + _compact(value)
+
+
+def history_json(history: Sequence[Moment]) -> bytes:
+    """Return the field `history` of a view: arrays with one value for each moment, in order."""
+    columns = {
+        field.name: [getattr(moment, field.name) for moment in history] for field in fields(Moment)
+    }
+    columns["evidence"] = [float(f"{odds:.4g}") for odds in columns["evidence"]]
+    return b'"history":' + _compact(columns)
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _working_arms(result: Result) -> Indices:

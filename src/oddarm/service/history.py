@@ -1,0 +1,69 @@
+"""The history of studies: now and then somebody looks how sure a search is, and notes it.
+
+To look takes as long as a view: milliseconds for few arms, seconds for thousands. So a request
+never waits for it. One study at a time is looked at, in a thread of its own on a copy of the
+search, and then nobody for fifty times as long: all of it takes a fiftieth of a processor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from oddarm.errors import OddarmError
+from oddarm.search import Search
+from oddarm.store.history import Moment
+
+__all__ = ["HistoryKeeper", "moment_of"]
+
+LOG = logging.getLogger("oddarm.service")
+
+REST = 49.0
+"""For how many times as long as a look took nobody is looked at afterwards."""
+
+
+def moment_of(search: Search) -> Moment | None:
+    """Return how sure a search is; None if its strategy does not say."""
+    result = search.result()
+    if result.evidence is None:
+        return None
+    return Moment(result.pulls, time.time(), result.evidence, result.forecast)
+
+
+class HistoryKeeper:
+    """Has a moment of each study noted that has many more pulls than at its last one.
+
+    Args:
+        note: Looks at the study of a name, and notes the moment if one is due.
+    """
+
+    def __init__(self, note: Callable[[str], Awaitable[None]]) -> None:
+        self._note = note
+        self._due: dict[str, None] = {}  # in the order in which they are looked at
+        self._task: asyncio.Task[None] | None = None
+
+    def want(self, name: str) -> None:
+        """Have a study looked at, when it is its turn."""
+        self._due[name] = None
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        """Look at no more studies."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _keep(self) -> None:
+        while self._due:
+            name = next(iter(self._due))
+            del self._due[name]
+            began = time.perf_counter()
+            try:
+                await self._note(name)
+            except OddarmError as error:  # the next write of the study brings it here again
+                LOG.warning("history", extra={"fields": {"study": name, "error": str(error)}})
+            await asyncio.sleep(REST * (time.perf_counter() - began))
+        self._task = None
