@@ -52,18 +52,20 @@ class HistoryKeeper:
 
     async def close(self) -> None:
         """Look at no more studies."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        if (task := self._task) is not None:
+            task.cancel()
+            await asyncio.wait([task])
 
     async def _keep(self) -> None:
-        while self._due:
-            name = next(iter(self._due))
-            del self._due[name]
-            began = time.perf_counter()
-            try:
-                await self._note(name)
-            except OddarmError as error:  # the next write of the study brings it here again
-                LOG.warning("history", extra={"fields": {"study": name, "error": str(error)}})
-            await asyncio.sleep(REST * (time.perf_counter() - began))
-        self._task = None
+        try:
+            while self._due:
+                name = next(iter(self._due))
+                del self._due[name]
+                began = time.perf_counter()
+                try:
+                    await self._note(name)
+                except OddarmError as error:  # the next write of the study brings it here again
+                    LOG.warning("history", extra={"fields": {"study": name, "error": str(error)}})
+                await asyncio.sleep(REST * (time.perf_counter() - began))
+        finally:
+            self._task = None

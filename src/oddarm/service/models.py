@@ -84,13 +84,17 @@ class CreateBody(_Body):
         {"name": "clicks", "arms": 200, "min_gap": 0.1, "rho": 0.95, "max_pulls": 50000},
     )
 
-    name: StudyName
+    name: StudyName = Field(
+        description="1 to 100 letters, digits, dots, hyphens and underscores, the first a letter "
+        "or digit."
+    )
     arms: (
         Annotated[list[ArmName], Field(min_length=3, max_length=MAX_ARMS)]
         | Annotated[StrictInt, Field(ge=3, le=MAX_ARMS)]
     ) = Field(description="The names of the arms, or their number.")
-    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = (
-        DEFAULT_STRATEGY
+    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = Field(
+        DEFAULT_STRATEGY,
+        description='How arms are chosen and when to stop. "adaptive" takes the fewest pulls.',
     )
     # Types and limits are spelled out, since those of JSON are narrower than those of Python;
     # tests/test_options.py compares them with the table of options.

@@ -13,6 +13,7 @@ import numpy as np
 from oddarm._typing import Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.result import Result
+from oddarm.rewards import Bernoulli
 from oddarm.search import Search
 from oddarm.store import StudyInfo
 from oddarm.store.history import Moment
@@ -52,6 +53,7 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
             rewards of a full scan of finite arms; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
+        zero_one: Whether rewards are 0 or 1.
         provenance: Parameters, bound, and whether δ is proved.
     """
     index = {name: i for i, name in enumerate(result.names)}
@@ -98,6 +100,7 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
                 "full_scan": None if search.rewards.limits is None else sum(search.rewards.limits),
             },
             "range": [_number(search.rewards.low), _number(search.rewards.high)],
+            "zero_one": isinstance(search.rewards, Bernoulli),
             "provenance": result.provenance,
         },
         allow_nan=False,
