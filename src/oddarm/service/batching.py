@@ -144,11 +144,12 @@ class StudyPool:
             self.on_change(name)
         return outcome
 
-    async def _note_moment(self, name: str) -> None:
-        """Add to the history of a study, if it is open and a moment is due."""
+    async def _note_moment(self, name: str) -> float:
+        """Add to the history of a study, if it is open and a moment is due; return the cost."""
         committer = self._committers.get(name)
-        if committer is not None:
-            await self._used(committer, lambda it: it.note_moment(self._looks))
+        if committer is None:
+            return 0.0
+        return await self._used(committer, lambda it: it.note_moment(self._looks))
 
     async def set_paused(self, name: str, paused: bool) -> StudyInfo:
         """Pause a study, or let it go on; return how far it is."""
@@ -467,22 +468,26 @@ class GroupCommitter:
             self._around = await self.read(_around)
             self._viewed_at = now
 
-    async def note_moment(self, looks: Threads) -> None:
+    async def note_moment(self, looks: Threads) -> float:
         """Note how sure the search is, in its history, if another moment is due.
 
         Args:
             looks: The threads that look at the search.
+
+        Returns:
+            How many seconds of a processor the look took.
         """
         noted = await self._store.run(Study.history, self.study)
         self._due_at = due_after(noted[-1].pulls) if noted else 1
         if not self.moment_is_due:
-            return
-        moment = await looks.run(moment_of, await self.read(Study.search))
+            return 0.0
+        moment, seconds = await looks.run(moment_of, await self.read(Study.search))
         if moment is None:  # nor will there ever be one
             self._due_at = sys.maxsize
-            return
-        await self._store.run(self.study.note, moment)
-        self._due_at = due_after(moment.pulls)
+        else:
+            await self._store.run(self.study.note, moment)
+            self._due_at = due_after(moment.pulls)
+        return seconds
 
     async def _drain(self) -> None:
         """Write what waits, until nothing does."""

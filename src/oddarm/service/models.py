@@ -111,8 +111,8 @@ class CreateBody(_Body):
         | ClippedRewards
     ) = Field(
         DEFAULTS["rewards"],
-        description='"bernoulli" for 0/1 rewards, their range [low, high], or the range that '
-        "rewards of any size are clipped to.",
+        description='0/1 rewards ("bernoulli"), numbers in a range ([low, high]), or numbers of '
+        "any size that are clipped to a range.",
     )
     bound: BoundKind = _option("bound")
     until: Until | None = _option("until")

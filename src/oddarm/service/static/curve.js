@@ -39,6 +39,7 @@ export class Curves {
     if (view.evidence !== null) {
       this.points.push({ pulls: view.pulls, at: view.updated, evidence: view.evidence, forecast: view.forecast });
     }
+    this.slider.parentElement.hidden = this.points.length < 2;
     byId("course").hidden = view.evidence === null || view.pulls === 0;
     if (followed) this.chosen = null;
     this.draw();
@@ -78,7 +79,8 @@ export class Curves {
     const ticks = [];
     for (let tick = 0; tick <= top * 1.001; tick += step) ticks.push([tick / top, count(tick)]);
     const level = ({ forecast }) => (forecast === null ? null : Math.min(forecast / top, 1));
-    this.drawPart(this.parts[1], ticks, level, null);
+    this.drawPart(this.parts[1], known.length ? ticks : [[0, "0"]], level, null);
+    if (!known.length) this.parts[1].append(svg("text", { class: "none", x: LEFT + 6, y: HEIGHT / 2 }, "no forecast noted"));
     const { forecast } = this.view;
     const now = forecast === null ? "not known now" : `now about ${count(forecast)}`;
     this.parts[1].setAttribute("aria-label", `Further pulls that may decide, over pulls: ${now}.`);

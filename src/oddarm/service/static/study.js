@@ -331,8 +331,10 @@ export class StudyPage {
   showWork() {
     const { leases, asks_waiting: asks, status } = this.view;
     const { workers, more_workers: more } = leases;
-    const late = leases.late === 0 ? "all leases run" : `the leases of ${count(leases.late)} have ended`;
-    const facts = [fact("Pulls out", count(leases.out), leases.out === 0 ? "leased and not told" : late)];
+    let words = leases.late === 0 ? "all leases run" : `the leases of ${count(leases.late)} have ended`;
+    if (status === "done") words = "they count no more";
+    if (leases.out === 0) words = "leased and not told";
+    const facts = [fact("Pulls out", count(leases.out), words)];
     if (status !== "done") facts.push(fact("Asks that wait", count(asks), "workers that wait for pulls, at this server"));
     facts.push(fact("Handed out again", count(leases.again), "after their lease had ended"));
     if (leases.expired > 0) facts.push(fact("Expired", count(leases.expired), "and counted as the reward for that"));
