@@ -757,7 +757,7 @@ def test_names_that_differ_at_their_ends(page, url):
         f"judge-{model}-of-the-new-{kind}-{k}" for model in "ab" for kind in "xy" for k in (1, 2)
     ]
     nested = ["x" * 30, "x" * 31, "x" * 32, "x" * 30 + "-long-tail-a", "x" * 30 + "-long-tail-b"]
-    names, rooms = alone + ends + within + nested, (10, 16, 40)
+    names, rooms = alone + ends + within + nested, (10, 16, 50)
     page.open(url)
     for room, labels in zip(
         rooms, page.driver.execute_async_script(LABELS, names, rooms), strict=True
@@ -968,16 +968,16 @@ def test_no_barriers(page, url):
         ("#/study/axe-done", "#summary", "document.getElementById('delete').click()"),
         ("docs", "h1", ""),
     )
-    for width, colours in ((1200, "light"), (1200, "dark"), (400, "light")):
-        page.at_width(width)
-        page.media(prefers_color_scheme=colours, prefers_reduced_motion="reduce")
-        for place, shown, script in parts:
-            page.open(f"{url}/{place}")
-            page.wait(lambda: page.text(shown), shown)  # noqa: B023
-            page.driver.execute_script(script)
-            if script == form:
-                page.wait_for("#help-delta", "wrong")
-            page.driver.execute_script(AXE[-1].read_text(encoding="utf-8"))
+    for place, shown, script in parts:
+        page.open(f"{url}/{place}")
+        page.wait(lambda: page.text(shown), shown)  # noqa: B023
+        page.driver.execute_script(script)
+        if script == form:
+            page.wait_for("#help-delta", "wrong")
+        page.driver.execute_script(AXE[-1].read_text(encoding="utf-8"))
+        for width, colours in ((1200, "light"), (1200, "dark"), (400, "light")):
+            page.at_width(width)
+            page.media(prefers_color_scheme=colours, prefers_reduced_motion="reduce")
             found = page.driver.execute_async_script(FOUND)
             assert found == [], f"{place} {script}, {width} px, {colours}"
             overflow = "return document.documentElement.scrollWidth"

@@ -4,6 +4,7 @@ import { byId, count, niceStep, number, odds, plural, second } from "./words.js"
 
 const HEIGHT = 170;
 const [TOP, RIGHT, BOTTOM, LEFT] = [10, 12, 24, 56];
+const MOST_LEVEL = 20; // how far beyond its frame a curve is drawn, where it cannot be seen
 const LETTER = 6.5; // pixels of a digit of an axis, about
 
 export class Curves {
@@ -60,7 +61,7 @@ export class Curves {
   drawEvidence() {
     const { asked, evidence } = this.view;
     const top = Math.log10(Math.min(Math.max(asked * 10, 1.5 * evidence), asked ** 3));
-    const level = (value) => Math.min(Math.log10(Math.max(value, 1)) / top, 1);
+    const level = (value) => Math.log10(Math.max(value, 1)) / top;
     const step = Math.max(1, Math.ceil(top / 4));
     const ticks = [];
     for (let power = 0; power <= top; power += step) ticks.push([level(10 ** power), count(10 ** power)]);
@@ -70,7 +71,7 @@ export class Curves {
     this.parts[0].setAttribute("aria-label", `Evidence over pulls: now ${now}, ${wanted}.`);
   }
 
-  /** The first forecasts may be wild, and are cut. */
+  /** The first forecasts may be wild: then the curve leaves its frame at the top. */
   drawForecast() {
     const known = this.points.map(({ forecast }) => forecast).filter((forecast) => forecast !== null);
     const middle = [...known].sort((a, b) => a - b)[known.length >> 1] ?? 1;
@@ -78,7 +79,7 @@ export class Curves {
     const step = Math.max(1, niceStep(top / 4));
     const ticks = [];
     for (let tick = 0; tick <= top * 1.001; tick += step) ticks.push([tick / top, count(tick)]);
-    const level = ({ forecast }) => (forecast === null ? null : Math.min(forecast / top, 1));
+    const level = ({ forecast }) => (forecast === null ? null : Math.min(forecast / top, MOST_LEVEL));
     this.drawPart(this.parts[1], known.length ? ticks : [[0, "0"]], level, null);
     if (!known.length) this.parts[1].append(svg("text", { class: "none", x: LEFT + 6, y: HEIGHT / 2 }, "no forecast noted"));
     const { forecast } = this.view;
@@ -111,7 +112,10 @@ export class Curves {
       if (level !== null) path += `${drawn ? "L" : "M"}${x(point.pulls).toFixed(1)} ${y(level).toFixed(1)}`;
       drawn = level !== null;
     }
-    made.push(svg("path", { class: "curve", d: path }));
+    const height = HEIGHT - BOTTOM - TOP + 4;
+    const frame = svg("svg", { y: TOP - 2, width, height, viewBox: `0 ${TOP - 2} ${width} ${height}` });
+    frame.append(svg("path", { class: "curve", d: path }));
+    made.push(frame);
     made.push(svg("line", { class: "moment", y1: TOP, y2: HEIGHT - BOTTOM }));
     made.push(svg("circle", { class: "moment", r: 4 }));
     part.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
@@ -122,7 +126,7 @@ export class Curves {
       rule.setAttribute("x1", x(point.pulls));
       rule.setAttribute("x2", x(point.pulls));
       dot.setAttribute("cx", x(point.pulls));
-      dot.setAttribute("cy", y(level ?? 0));
+      dot.setAttribute("cy", y(Math.min(level ?? 0, 1)));
       dot.classList.toggle("unknown", level === null);
     };
   }
