@@ -48,6 +48,7 @@ lint: $(LIBRARY) ## ruff, mypy --strict, clang-format, and which way imports poi
 test: lint $(WHEEL_TOOLS) ## Everything that must hold: lint, tests, doctests of code and documentation.
 	@sh tools/install_postgres.sh
 	@sh tools/install_chromium.sh
+	@sh tools/install_axe.sh
 	@$(BIN)/python -m pytest -q -n auto --doctest-modules src reproduction tests README.md docs
 
 quick: $(LIBRARY) ## The tests without servers and without those that take long.

@@ -13,6 +13,7 @@ from oddarm.errors import UnknownStudyError
 from oddarm.service import app as app_module
 from oddarm.service import batching, create_app, models
 from oddarm.service.batching import StudyPool
+from oddarm.service.history import HistoryKeeper
 from oddarm.service.logs import JSONFormatter
 from oddarm.store import Study
 from oddarm.store.database import sqlite
@@ -335,6 +336,7 @@ def test_database_in_trouble(demo, storage, monkeypatch):
     import sqlite3
 
     monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(HistoryKeeper, "want", lambda *_: None)  # it has a connection of its own
     pulls = ask(demo, 4)
     for connection in demo.app.state.studies._database._idle:
         connection.execute("PRAGMA busy_timeout = 50")

@@ -5,9 +5,13 @@ import os
 import random
 import re
 import statistics
+import subprocess
+import sys
 import threading
+import types
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -16,7 +20,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from oddarm.options import OPTIONS
 from oddarm.service import Client
+from oddarm.service.page import FILES
 from oddarm.service.tokens import ROLES
 from support.chromium_browser import ChromiumMissingError, start_chromium
 from support.serving import serving
@@ -89,7 +95,11 @@ class Page:
         self.wait_for("#studies-title", "Studies")
         self.find("#new-study").click()
         self.wait(lambda: self.find("[name=delta]").get_attribute("value"), "the form's choices")
+        self.driver.execute_script("document.getElementById('more-fields').open = true")
         for key, value in {"name": name, "arms": arms, **fields}.items():
+            if key == "rule":
+                self.find(f"#create [value={value}]").send_keys(Keys.SPACE)
+                continue
             field = self.find(f"#create [name={key}]")
             if field.tag_name != "select":
                 field.clear()
@@ -97,6 +107,20 @@ class Page:
         if "until" not in fields:
             assert self.find("#create [name=until]").get_attribute("value") == ""
         self.find("#create [type=submit]").click()
+
+    def at_width(self, width, height=1200, **more):
+        """Have the browser show pages as wide as a phone, or a screen."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False, **more}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def focused(self):
+        """Return the id of the element that has the focus, or its value."""
+        element = self.driver.switch_to.active_element
+        return element.get_attribute("id") or element.get_attribute("value")
+
+    def press(self, *keys):
+        """Press keys where the focus is."""
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def picture(self):
         """Return the canvas as data, once what the page knows is drawn."""
@@ -462,8 +486,7 @@ def test_nothing_moves_when_the_limit_arrives(page, url, width):
     client.create(name, ["ams", "fra", "lhr", "gru"], max_outliers=1)
     for arm in ("ams", "fra", "lhr", "gru"):
         client.tell_arm(name, arm, [int(arm == "gru")] * 3, key=arm)
-    window = {"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": False}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+    page.at_width(width)
     held = {"source": LIMIT_HELD}
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", held)
     try:
@@ -567,8 +590,7 @@ def test_dark_and_narrow(page, url, tmp_path):
     page.wait(lambda: page.picture() != bright, "a dark picture")
     page.wait(lambda: page.driver.execute_script(colour) != "rgb(255, 255, 255)", "a dark page")
     assert page.driver.execute_script(colour) == "rgb(20, 23, 26)"
-    narrow = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    page.at_width(390, 844, deviceScaleFactor=2, mobile=True)
     size = "const c = document.getElementById('chart'); return [c.width, c.clientWidth]"
 
     def sharp_and_narrow():
@@ -636,7 +658,7 @@ def test_roles(page, tmp_path, role):
         page.open(f"{url}/#/study/shared")
         page.wait_for("#summary", "after 0 pulls")
         page.wait(lambda: page.driver.execute_script(known) == role, "the role")
-        assert bool(page.text("#pause")) == (role == "admin")
+        assert bool(page.text("#pause")) == bool(page.text("#delete")) == (role == "admin")
         assert [line for line in page.errors() if "401" not in line] == []
 
 
@@ -718,6 +740,251 @@ def test_what_is_refused(page, url):
     assert [line for line in page.errors() if not re.search("40[49]|422", line)] == []
 
 
+LABELS = """
+const [names, rooms, done] = arguments;
+import(new URL("names.js", location.href)).then(({ labelsOf }) => {
+  const widthOf = (text) => [...text].length;
+  done(rooms.map((room) => labelsOf(names, widthOf, room)));
+});
+"""
+
+
+def test_names_that_differ_at_their_ends(page, url):
+    """Names are cut at their ends, but where they would look the same, and never look the same."""
+    alone = ["short", "a-name-that-is-much-too-long", "whole-name-fits"]
+    ends = [f"checkout-service-eu-west-{k:03}" for k in range(300)]
+    within = [
+        f"judge-{model}-of-the-new-{kind}-{k}" for model in "ab" for kind in "xy" for k in (1, 2)
+    ]
+    nested = ["x" * 30, "x" * 31, "x" * 32, "x" * 30 + "-long-tail-a", "x" * 30 + "-long-tail-b"]
+    names, rooms = alone + ends + within + nested, (10, 16, 50)
+    page.open(url)
+    for room, labels in zip(
+        rooms, page.driver.execute_async_script(LABELS, names, rooms), strict=True
+    ):
+        assert len(set(labels)) == len(names)
+        assert max(map(len, labels)) <= room
+        if room == 16:
+            assert labels[:3] == ["short", "a-name-that-is-…", "whole-name-fits"]
+            assert labels[3:303] == [f"checko…{k:03}" for k in range(300)]
+    assert labels == names  # there is room for all of them
+
+
+def test_how_to_attach_a_worker(page, tmp_path, monkeypatch):
+    """An empty study shows programs for its workers, which do what they say, and no token."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    file.chmod(0o600)
+    with serving("--storage", tmp_path / "s.db", "--token-file", file) as (_, url):
+        client = Client(url, TOKEN)
+        client.create("fresh", ["ams", "fra", "lhr", "gru"], max_outliers=1, max_pulls=30)
+        page.open(f"{url}/#/study/fresh")
+        page.wait_for("#token", "This service needs a token")
+        page.find("#token input").send_keys(TOKEN, Keys.ENTER)
+        page.wait_for("#attach", "probe(arm) returns 0 or 1")
+        assert TOKEN not in page.driver.page_source
+        program, commands = page.text("#attach-python"), page.text("#attach-curl")
+        button = page.find("#attach button.copy[value=attach-curl]")
+        page.driver.execute_script("arguments[0].focus()", button)
+        page.press(Keys.ENTER)
+        page.wait_for("#copied", "Copied.")
+        page.find("#find").send_keys(Keys.CONTROL, "v")
+        pasted = page.find("#find").get_attribute("value")
+        assert pasted.split() == commands.split()
+        page.find("#find").clear()
+        monkeypatch.setenv("ODDARM_TOKEN", TOKEN)
+        ask, tell = re.findall("^curl .*", commands, re.MULTILINE)
+        first = commands.splitlines()[0]
+
+        def run(command):
+            return subprocess.check_output(f"{first}\n{command}", shell=True, text=True)
+
+        asked = json.loads(run(ask))
+        tell = tell.replace("ID", asked["pulls"][0]["id"]).replace("REWARD", "1")
+        assert run(tell) == '{"told":1}'
+        page.wait_for("#summary", "after 1 pull")
+        assert page.text("#attach") == "Attach a worker"  # closed, now that there is one
+        mine = types.ModuleType("my_module")
+        mine.probe = lambda arm: int(arm == "gru")
+        monkeypatch.setitem(sys.modules, "my_module", mine)
+        exec(program, {})
+        page.wait_for("#status", "done")
+        assert page.text("#attach") == ""
+        assert [line for line in page.errors() if "401" not in line] == []
+
+
+def test_how_sure_and_who_works(page, url):
+    """A study's page has its course as curves, its workers, and leases that end by themselves."""
+    client = Client(url)
+    client.create("course", list(RATES), max_outliers=2, min_gap=0.3, max_pulls=9_000)
+
+    def ask(**body):
+        with urllib.request.urlopen(
+            urllib.request.Request(
+                f"{url}/studies/course/ask",
+                json.dumps(body).encode(),
+                {"Content-Type": "application/json"},
+            ),
+            timeout=PATIENCE,
+        ) as answer:
+            return json.load(answer)["pulls"]
+
+    def moments():
+        return int(page.find("#moment").get_attribute("max"))
+
+    page.open(f"{url}/#/study/course")
+    page.wait_for("#no-workers", "No worker has asked for pulls yet.")
+    rng = random.Random(1)
+    with worker(url, "course", lambda arm: int(rng.random() < RATES[arm]), 5):
+        page.wait(lambda: moments() >= 3, "moments of the past")
+        page.wait_for("#workers", "127.0.0.1")
+    assert "left" in page.text("#facts")
+    words = page.text("#moment-words")
+    assert re.match(r"After [\d,]+ pulls, .*: (no evidence yet|evidence .* : 1)", words)
+    assert len(page.find("#evidence-curve .curve").get_attribute("d").split("L")) > 2
+    page.find("#moment").send_keys(Keys.HOME)
+    page.wait(lambda: page.text("#moment-words") != words, "an earlier moment")
+    earlier = page.text("#moment-words")
+    assert page.find("#moment").get_attribute("aria-valuetext") == earlier
+    page.find("#moment").send_keys(Keys.ARROW_RIGHT)
+    assert page.text("#moment-words") != earlier
+    assert "asked for 20 : 1" in page.find("#evidence-curve").get_attribute("aria-label")
+    if client.info("course")["status"] == "running":
+        assert ask(limit=1, worker="probe-7", lease_seconds=0.5)
+        assert client.set_aside("course", "host-03", "no route to host")
+        page.wait_for("#workers", "probe-7")
+        page.wait_for("#leases", "the leases of 1 have ended")  # nobody told the page
+        page.wait_for("#errors", "host-03: no route to host")
+    assert page.errors() == []
+
+
+def test_deleting_a_study(page, url):
+    """A study is deleted only after a question, by keyboard too, and the list says so."""
+    client = Client(url)
+    client.create("gone", 4, max_outliers=1)
+    client.tell_arm("gone", 0, [1, 0, 1], key="k")
+    page.open(f"{url}/#/study/gone")
+    page.wait_for("#summary", "after 3 pulls")
+    for answer in ([Keys.ESCAPE], [Keys.ENTER]):  # the focus is on Cancel
+        page.driver.execute_script("document.getElementById('delete').focus()")
+        page.press(Keys.ENTER)
+        page.wait_for("#delete-dialog", "“gone” with all its 3 rewards")
+        assert page.focused() == "cancel"
+        page.press(*answer)
+        page.wait(lambda: page.text("#delete-dialog") == "", "the end of the question")
+        assert page.focused() == "delete"
+    assert client.info("gone")["pulls"] == 3
+    page.press(Keys.ENTER)
+    page.wait_for("#delete-dialog", "Delete for good")
+    page.press(Keys.TAB, Keys.ENTER)
+    page.wait_for("#notice", "The study “gone” was deleted.")
+    assert page.focused() == "main"
+    assert "gone" not in {row["name"] for row in client.studies()}
+    assert [line for line in page.errors() if "404" not in line] == []
+
+
+DESCRIBED = """
+const controls = [...document.querySelectorAll("#create :is(input, select, textarea)")];
+return controls.filter((one) => !["rule", "low", "high"].includes(one.name)).map((one) =>
+  [one.name, document.getElementById(one.getAttribute("aria-describedby"))?.innerText ?? ""]);
+"""
+
+
+def test_the_question(page, url):
+    """The form has every option with its help, and sends what its rule needs."""
+    page.open(url)
+    page.create(
+        "asked",
+        "ams\nfra\nlhr = 2\ngru",
+        rule="both",
+        min_gap="0.2",
+        epsilon="3",
+        slack="0.1",
+        max_outliers="1",
+        delta="0.1",
+        rewards="numbers, clipped to a range",
+        low="0",
+        high="500",
+        max_pulls="900",
+        max_cost="2000",
+        costs="ams = 1\nfra = 2.5\nlhr = 2 = 3\ngru = 4",
+        expired_reward="500",
+        seed="7",
+    )
+    helps = dict(page.driver.execute_script(DESCRIBED))
+    assert helps.keys() == {*OPTIONS, "name", "arms", "strategy", "expired_reward"}
+    assert all(helps.values())
+    for name in OPTIONS.keys() - {"rewards"}:
+        assert helps[name] == OPTIONS[name].help.replace("`", "")
+    page.wait_for("#study-title", "asked")
+    made = Client(url).result("asked")["provenance"]
+    asked = {"epsilon": 3, "min_gap": 0.2, "slack": 0.1, "max_outliers": 1, "delta": 0.1}
+    assert made.items() >= asked.items()
+    assert (made["max_pulls"], made["max_cost"], made["seed"]) == (900, 2000, 7)
+    assert (made["rewards"]["minimum"], made["rewards"]["maximum"]) == (0, 500)
+    pull, *_ = Client(url).ask("asked", 4)[0]
+    Client(url).tell("asked", {pull.id: 1})
+    page.wait_for("#facts", "of at most 2,000")
+    page.driver.get(f"{url}/#/")
+    page.create("gap", "4", rule="min_gap", min_gap="0.2", max_outliers="1")
+    page.wait_for("#study-title", "gap")
+    assert Client(url).result("gap")["provenance"]["epsilon"] is None
+    assert page.errors() == []
+
+
+AXE = sorted(Path(__file__).parents[2].glob(".venv/axe/axe-*.min.js"))
+FOUND = """
+const done = arguments[arguments.length - 1];
+axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => done(violations
+  .filter(({ impact }) => impact === "serious" || impact === "critical")
+  .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)));
+"""
+
+
+def test_no_barriers(page, url):
+    """axe-core finds nothing serious on any part of the page, light, dark, and on a phone."""
+    if not AXE:
+        words = "no axe-core on this machine: install npm and run  sh tools/install_axe.sh"
+        if os.environ.get("CI") == "true":
+            pytest.fail(words)
+        pytest.skip(words)
+    client = Client(url)
+    for name in ("axe-empty", "axe-running", "axe-done"):
+        client.create(name, list(RATES), max_outliers=2, min_gap=0.3)
+    client.ask("axe-running", 50)
+    for arm, rate in RATES.items():
+        client.tell_arm("axe-running", arm, [1, 0, int(rate > 0.5)], key=arm)
+        client.tell_arm("axe-done", arm, [int(rate > 0.5)] * 400, key=arm)
+    client.set_aside("axe-running", "host-02", "no route to host")
+    form = "document.getElementById('new-study').click(); "
+    form += "document.getElementById('more-fields').open = true"
+    every = "for (const one of document.querySelectorAll('details')) one.open = true"
+    parts = (
+        ("#/", "#studies-table", ""),
+        ("#/", "#studies-table", form),
+        ("#/study/axe-empty", "#attach-python", ""),
+        ("#/study/axe-running", "#moment-words", every),
+        ("#/study/axe-done", "#declared .members", every),
+        ("#/study/axe-done", "#summary", "document.getElementById('delete').click()"),
+        ("docs", "h1", ""),
+    )
+    for place, shown, script in parts:
+        page.open(f"{url}/{place}")
+        page.wait(lambda: page.text(shown), shown)  # noqa: B023
+        page.driver.execute_script(script)
+        if script == form:
+            page.wait_for("#help-delta", "wrong")
+        page.driver.execute_script(AXE[-1].read_text(encoding="utf-8"))
+        for width, colours in ((1200, "light"), (1200, "dark"), (400, "light")):
+            page.at_width(width)
+            page.media(prefers_color_scheme=colours, prefers_reduced_motion="reduce")
+            found = page.driver.execute_async_script(FOUND)
+            assert found == [], f"{place} {script}, {width} px, {colours}"
+            overflow = "return document.documentElement.scrollWidth"
+            assert page.driver.execute_script(overflow) <= width
+    assert page.errors() == []
+
+
 def test_the_browser_is_told_to_load_nothing_from_elsewhere(http):
     """The page comes with a strict policy, keeps to it, and has no file missing."""
     answer = http.get("/")
@@ -725,7 +992,7 @@ def test_the_browser_is_told_to_load_nothing_from_elsewhere(http):
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "style=" not in answer.text
     assert "http://" not in answer.text
-    for file in ("main.js", "api.js", "chart.js", "list.js", "study.js", "words.js"):
+    for file in sorted(path.name for path in FILES.glob("*.js")):
         script = http.get(f"/{file}")
         assert script.headers["content-type"].startswith("text/javascript")
         assert "innerHTML" not in script.text

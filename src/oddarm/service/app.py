@@ -108,6 +108,9 @@ VIEW = {
     "means": [0.1, 0.2, 0.15, 0.9],
     "gaps": [{"from": 0.48, "to": 0.62, "width": 0.14, "certain": True, "below": 3}],
     "limit": {"pulls": 212.4, "after": 120, "reason": None, "pending": False},
+    "leases": {"out": 8, "late": 0, "workers": [{"name": "probe-3", "held": 8, "late": 0}]},
+    "history": {"pulls": [40, 80], "evidence": [1.0, 3.2], "forecast": [None, 140]},
+    "asks_waiting": 2,
 }
 
 
@@ -209,6 +212,13 @@ def _metrics(request: Request) -> Metrics:
     return metrics
 
 
+def _worker(request: Request, body: models.AskBody) -> str:
+    """Return who asks: what it calls itself, else its address, and the name of its token."""
+    address = "unknown" if request.client is None else request.client.host
+    token: Token | None = request.scope.get(CALLER)
+    return (body.worker or address) + ("" if token is None else f" ({token.name})")
+
+
 def _written(answer: BaseModel) -> Response:
     """Return an answer as JSON text; FastAPI would check a returned model once more."""
     return Response(answer.model_dump_json(), media_type="application/json")
@@ -239,7 +249,7 @@ async def ask(request: Request, name: StudyName, body: models.AskBody) -> models
     With `wait_seconds` the answer comes as soon as there are pulls, or the study is done or paused,
     and at the latest after that time.
     """
-    asked = await _polling(request).ask(name, body, request.receive)
+    asked = await _polling(request).ask(name, body, request.receive, _worker(request, body))
     _metrics(request).leased.inc(len(asked.pulls))
     return _written(asked)  # type: ignore[return-value]
 
@@ -378,6 +388,7 @@ async def result(request: Request, name: StudyName) -> dict[str, Any]:
 async def view(request: Request, name: StudyName) -> dict[str, Any]:
     """Return all arms as arrays, and the certain gaps, for a page that draws them."""
     text = await _studies(request).view(name)
+    text = b'%s,"asks_waiting":%d}' % (text[:-1], _polling(request).waiting(name))
     return Response(text, media_type="application/json")  # type: ignore[return-value]
 
 

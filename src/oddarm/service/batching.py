@@ -14,6 +14,7 @@ import json
 import logging
 import math
 import os
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
@@ -23,12 +24,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from oddarm.errors import OddarmError, StoreBusyError, UnknownStudyError
 from oddarm.search import Search
+from oddarm.service.history import HistoryKeeper, moment_of
 from oddarm.service.limit import LimitQuestion, StudyLimit, limit_question
 from oddarm.service.server import STUDY_MEMORY
-from oddarm.service.view import view_json
+from oddarm.service.view import history_json, leases_json, view_json
 from oddarm.store import Study, StudyInfo
 from oddarm.store.catalog import arms_in, create_in, list_in
 from oddarm.store.database.base import Database
+from oddarm.store.history import due_after
 from oddarm.store.study import Action, study_result
 
 __all__ = ["StudyPool"]
@@ -78,6 +81,8 @@ class StudyPool:
         self._store = Threads("oddarm-store", 16)
         self._plans = Threads("oddarm-plans", MOST_PLANNING)
         self._health = Threads("oddarm-health", 1)
+        self._looks = Threads("oddarm-history", 1)
+        self._history = HistoryKeeper(self._note_moment)
         self._plan_turn = asyncio.Semaphore(MOST_PLANNING)
         self._committers: OrderedDict[str, GroupCommitter] = OrderedDict()
         self._opening: dict[str, asyncio.Task[GroupCommitter]] = {}
@@ -127,10 +132,24 @@ class StudyPool:
 
     async def write(self, name: str, action: Action, *, asks: bool = False) -> Any:
         """Return what `action` returns for a transaction, once that is on disk."""
-        outcome = await self._on(name, lambda committer: committer.submit(action, asks))
+
+        async def submit(committer: GroupCommitter) -> Any:
+            outcome = await committer.submit(action, asks)
+            if committer.moment_is_due:
+                self._history.want(name)
+            return outcome
+
+        outcome = await self._on(name, submit)
         if not asks:
             self.on_change(name)
         return outcome
+
+    async def _note_moment(self, name: str) -> float:
+        """Add to the history of a study, if it is open and a moment is due; return the cost."""
+        committer = self._committers.get(name)
+        if committer is None:
+            return 0.0
+        return await self._used(committer, lambda it: it.note_moment(self._looks))
 
     async def set_paused(self, name: str, paused: bool) -> StudyInfo:
         """Pause a study, or let it go on; return how far it is."""
@@ -251,12 +270,13 @@ class StudyPool:
         return committer
 
     async def close(self) -> None:
-        """Finish what was begun, except for limits, and close the database."""
+        """Finish what was begun, except for limits and history, and close the database."""
+        await self._history.close()
         for name in list(self._committers):
             await self._drop(name)
         while self._closing:
             await asyncio.wait(list(self._closing.values()))
-        for threads in (self._plans, self._store, self._health):
+        for threads in (self._plans, self._store, self._health, self._looks):
             threads.close()
         self._database.close()
 
@@ -359,8 +379,11 @@ class GroupCommitter:
         self._waiting: list[Request] = []
         self._asks: list[Request] = []  # that wait for their turn to plan
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._due_at = 0  # pulls from which on the history wants another moment
+        self._pulls = 0
         self._viewing = asyncio.Lock()
         self._viewed: _View | None = None
+        self._around = b""
         self._viewed_at = -math.inf
         self._expected = 0  # requests to wait for before the next transaction
         self._gathered = asyncio.Event()
@@ -375,7 +398,12 @@ class GroupCommitter:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is done for anybody, nor for somebody who has given up waiting."""
-        return not (self.users or self._tasks or self._turn.locked())
+        return not (self.users or self._tasks or self._turn.locked() or self._viewing.locked())
+
+    @property
+    def moment_is_due(self) -> bool:
+        """Whether the study has so many pulls that its history wants another moment."""
+        return self._pulls >= self._due_at
 
     async def submit(self, action: Action, asks: bool) -> Any:
         """Return what the action returned, once it is on disk."""
@@ -418,18 +446,48 @@ class GroupCommitter:
     async def view(self) -> bytes:
         """Return the study as a page draws it; all who wait while it is made get the same one.
 
-        It is made anew only if the study has changed, and has what is known of its limit by now.
+        The part that draws the arms is made anew only if the study has changed. It is made from a
+        copy of the search, so that tells of the study wait for no more than the copy.
         """
         asked = time.monotonic()
+        await _undisturbed(self._look(asked))
+        assert self._viewed is not None
+        limit = self.limit.look(self._viewed.question)
+        written = b',"limit":%s,%s}' % (json.dumps(asdict(limit)).encode(), self._around)
+        return self._viewed.text[:-1] + written
+
+    async def _look(self, asked: float) -> None:
+        """Make the view, unless somebody else did since it was asked for."""
         async with self._viewing:
-            if self._viewed_at < asked:
-                now = time.monotonic()
-                known = self._viewed
-                self._viewed = await self.read(lambda study: _look(study, known))
-                self._viewed_at = now
-            assert self._viewed is not None
-            limit = self.limit.look(self._viewed.question)
-            return self._viewed.text[:-1] + b',"limit":%s}' % json.dumps(asdict(limit)).encode()
+            if self._viewed_at >= asked:
+                return
+            now, known = time.monotonic(), self._viewed
+            info, search = await self.read(lambda study: _copied(study, known))
+            if search is not None:
+                self._viewed = await self._store.run(_viewed, info, search)
+            self._around = await self.read(_around)
+            self._viewed_at = now
+
+    async def note_moment(self, looks: Threads) -> float:
+        """Note how sure the search is, in its history, if another moment is due.
+
+        Args:
+            looks: The threads that look at the search.
+
+        Returns:
+            How many seconds of a processor the look took.
+        """
+        noted = await self._store.run(Study.history, self.study)
+        self._due_at = due_after(noted[-1].pulls) if noted else 1
+        if not self.moment_is_due:
+            return 0.0
+        moment, seconds = await looks.run(moment_of, await self.read(Study.search))
+        if moment is None:  # nor will there ever be one
+            self._due_at = sys.maxsize
+        else:
+            await self._store.run(self.study.note, moment)
+            self._due_at = due_after(moment.pulls)
+        return seconds
 
     async def _drain(self) -> None:
         """Write what waits, until nothing does."""
@@ -489,22 +547,32 @@ class GroupCommitter:
         finally:
             self._seconds = max(time.thread_time() - began, self._forgetting * self._seconds)
             self._search_bytes = self.study.held_bytes
+            self._pulls = self.study.pulls
 
 
 @dataclass(frozen=True)
 class _View:
-    """A view without the limit, the row it was made from, and what the limit is computed from."""
+    """What of a view changes with the study alone, the row it was made from, and the question.
+
+    The limit is computed from the question; the limit, the leases and the history are not in it.
+    """
 
     info: StudyInfo
     text: bytes
     question: LimitQuestion | str
 
 
-def _look(study: Study, known: _View | None) -> _View:
-    """Return the view of a study, the known one if the study has not changed."""
+def _copied(study: Study, known: _View | None) -> tuple[StudyInfo, Search | None]:
+    """Return a study's row, and a copy of its search unless the known view is of the same row."""
     info = study.info()
-    if known is not None and known.info == info:
-        return known
-    search = study.search()
+    return info, None if known is not None and known.info == info else study.search()
+
+
+def _viewed(info: StudyInfo, search: Search) -> _View:
     result = study_result(search)
     return _View(info, view_json(info, search, result).encode(), limit_question(search, result))
+
+
+def _around(study: Study) -> bytes:
+    """Return as JSON what changes without the study: who holds leases, and what was noted."""
+    return leases_json(study.leases()) + b"," + history_json(study.history())

@@ -45,19 +45,26 @@ class LongPolling:
         self._lines: dict[str, _Line] = {}
         studies.on_change = self._note_change
 
-    async def ask(self, name: str, body: AskBody, gone: Callable[[], Awaitable[Any]]) -> Asked:
+    async def ask(
+        self,
+        name: str,
+        body: AskBody,
+        gone: Callable[[], Awaitable[Any]],
+        worker: str | None = None,
+    ) -> Asked:
         """Lease pulls of a study; wait for them as long as the ask says.
 
         Args:
             name: The study.
             body: The ask.
             gone: Returns when nobody is there any more to take the answer.
+            worker: Who asks.
         """
         if body.wait_seconds == 0 or self.count >= self._most:
-            asked: Asked = await self._studies.write(name, partial(_lease, body), asks=True)
+            asked: Asked = await self._studies.write(name, partial(_lease, body, worker), asks=True)
             return asked
         line = self._lines.setdefault(name, _Line())
-        entry = _Entry(body, asyncio.get_running_loop().create_future())
+        entry = _Entry(body, worker, asyncio.get_running_loop().create_future())
         timer = asyncio.get_running_loop().call_later(body.wait_seconds, line.end, entry)
         watch = asyncio.ensure_future(gone())
         watch.add_done_callback(lambda _: entry.finish(_nothing()))
@@ -72,6 +79,11 @@ class LongPolling:
             line.entries.pop(entry, None)
             timer.cancel()
             watch.cancel()
+
+    def waiting(self, name: str) -> int:
+        """Return how many asks of a study wait."""
+        line = self._lines.get(name)
+        return 0 if line is None else len(line.entries)
 
     def _note_change(self, name: str) -> None:
         line = self._lines.get(name)
@@ -116,6 +128,7 @@ class _Entry:
     """An ask that waits; if `is_last`, its time is over and the next answer is sent."""
 
     body: AskBody
+    worker: str | None
     answer: asyncio.Future[Asked]
     is_last: bool = False
 
@@ -154,9 +167,9 @@ def _nothing() -> Asked:
     return Asked(pulls=[], status="running")
 
 
-def _lease(body: AskBody, batch: StudyTransaction) -> Asked:
+def _lease(body: AskBody, worker: str | None, batch: StudyTransaction) -> Asked:
     """Lease pulls in a transaction."""
-    pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds)
+    pulls = batch.ask(body.limit, lease_seconds=body.lease_seconds, worker=worker)
     return Asked(pulls=[PullRow(**vars(pull)) for pull in pulls], status=batch.status)
 
 
@@ -168,7 +181,7 @@ def _lease_all(entries: list[_Entry], batch: StudyTransaction) -> list[Asked]:
         if entry.body.limit <= empty or entry.answer.done():  # done: nobody is there any more
             answers.append(Asked(pulls=[], status=batch.status))
             continue
-        answers.append(_lease(entry.body, batch))
+        answers.append(_lease(entry.body, entry.worker, batch))
         if not answers[-1].pulls:
             empty = entry.body.limit
     return answers

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from oddarm._version import __version__
-from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, BoundKind, Until
+from oddarm.options import DEFAULT_STRATEGY, DEFAULTS, OPTIONS, BoundKind, Until
 from oddarm.service.tokens import Role
 from oddarm.store import StudyInfo
 from oddarm.store.catalog import NAME
@@ -58,6 +58,11 @@ def _examples(*examples: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": list(examples)})
 
 
+def _option(name: str) -> Any:
+    """Return the default of an option of a search, and what it means."""
+    return Field(DEFAULTS[name], description=OPTIONS[name].help)
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -79,42 +84,46 @@ class CreateBody(_Body):
         {"name": "clicks", "arms": 200, "min_gap": 0.1, "rho": 0.95, "max_pulls": 50000},
     )
 
-    name: StudyName
+    name: StudyName = Field(
+        description="1 to 100 letters, digits, dots, hyphens and underscores, the first a letter "
+        "or digit."
+    )
     arms: (
         Annotated[list[ArmName], Field(min_length=3, max_length=MAX_ARMS)]
         | Annotated[StrictInt, Field(ge=3, le=MAX_ARMS)]
     ) = Field(description="The names of the arms, or their number.")
-    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = (
-        DEFAULT_STRATEGY
+    strategy: Annotated[str, Field(json_schema_extra={"enum": sorted(STRATEGIES)})] = Field(
+        DEFAULT_STRATEGY,
+        description='How arms are chosen and when to stop. "adaptive" takes the fewest pulls.',
     )
     # Types and limits are spelled out, since those of JSON are narrower than those of Python;
     # tests/test_options.py compares them with the table of options.
-    epsilon: Number | None = DEFAULTS["epsilon"]
-    min_gap: Annotated[Number, Field(gt=0)] | None = DEFAULTS["min_gap"]
-    rho: Number | None = DEFAULTS["rho"]
-    max_outliers: Annotated[StrictInt, Field(ge=1, le=MAX_ARMS)] | None = DEFAULTS["max_outliers"]
-    delta: Annotated[Number, Field(gt=0, lt=1)] = DEFAULTS["delta"]
-    slack: Annotated[Number, Field(lt=1)] | None = DEFAULTS["slack"]
-    strict: StrictBool = DEFAULTS["strict"]
+    epsilon: Number | None = _option("epsilon")
+    min_gap: Annotated[Number, Field(gt=0)] | None = _option("min_gap")
+    rho: Number | None = _option("rho")
+    max_outliers: Annotated[StrictInt, Field(ge=1, le=MAX_ARMS)] | None = _option("max_outliers")
+    delta: Annotated[Number, Field(gt=0, lt=1)] = _option("delta")
+    slack: Annotated[Number, Field(lt=1)] | None = _option("slack")
+    strict: StrictBool = _option("strict")
     rewards: (
         Literal["bernoulli"]
         | Annotated[list[Number], Field(min_length=2, max_length=2)]
         | ClippedRewards
     ) = Field(
         DEFAULTS["rewards"],
-        description='"bernoulli" for 0/1 rewards, their range [low, high], or the range that '
-        "rewards of any size are clipped to.",
+        description='0/1 rewards ("bernoulli"), numbers in a range ([low, high]), or numbers of '
+        "any size that are clipped to a range.",
     )
-    bound: BoundKind = DEFAULTS["bound"]
-    until: Until | None = DEFAULTS["until"]
-    max_pulls: Annotated[StrictInt, Field(ge=1, le=2**53)] | None = DEFAULTS["max_pulls"]
+    bound: BoundKind = _option("bound")
+    until: Until | None = _option("until")
+    max_pulls: Annotated[StrictInt, Field(ge=1, le=2**53)] | None = _option("max_pulls")
     costs: (
         Annotated[dict[str, Number], Field(max_length=MAX_ARMS)]
         | Annotated[list[Number], Field(max_length=MAX_ARMS)]
         | None
-    ) = Field(DEFAULTS["costs"], description="What a pull of each arm costs, by name or in order.")
-    max_cost: Annotated[Number, Field(gt=0)] | None = DEFAULTS["max_cost"]
-    seed: Annotated[StrictInt, Field(ge=0, le=2**53)] = DEFAULTS["seed"]
+    ) = _option("costs")
+    max_cost: Annotated[Number, Field(gt=0)] | None = _option("max_cost")
+    seed: Annotated[StrictInt, Field(ge=0, le=2**53)] = _option("seed")
     expired_reward: Number | None = Field(
         None,
         description="The reward of a pull whose lease ends before it is told. "
@@ -142,6 +151,11 @@ class AskBody(_Body):
         0.0,
         description="How long the answer may wait until there are pulls, "
         "or the study is done or paused.",
+    )
+    worker: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        None,
+        description="What the page calls this worker; by default its address. "
+        "The name of its token stands beside it.",
     )
 
 

@@ -74,7 +74,8 @@ def _operation(schema: dict[str, Any], name: str, operation: dict[str, Any]) -> 
     if fields:
         yield from _field_table(fields)
     if content is not None:
-        yield f"<h3>A body</h3><pre>{escape(_written(_named(schema, content['schema'])))}</pre>"
+        body = escape(_written(_named(schema, content["schema"])))
+        yield f'<h3>A body</h3><pre tabindex="0">{body}</pre>'
     yield "<h3>Answers</h3>"
     yield "<ul>"
     for status, answer in operation["responses"].items():

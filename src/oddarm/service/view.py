@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,16 @@ import numpy as np
 from oddarm._typing import Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.result import Result
+from oddarm.rewards import Bernoulli
 from oddarm.search import Search
 from oddarm.store import StudyInfo
+from oddarm.store.history import Moment
+from oddarm.store.info import Leases
 
-__all__ = ["view_json"]
+__all__ = ["history_json", "leases_json", "view_json"]
+
+MOST_WORKERS = 50
+"""Of how many workers a page is told."""
 
 
 def view_json(info: StudyInfo, search: Search, result: Result) -> str:
@@ -46,6 +53,7 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
             rewards of a full scan of finite arms; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
+        zero_one: Whether rewards are 0 or 1.
         provenance: Parameters, bound, and whether δ is proved.
     """
     index = {name: i for i, name in enumerate(result.names)}
@@ -92,12 +100,37 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
                 "full_scan": None if search.rewards.limits is None else sum(search.rewards.limits),
             },
             "range": [_number(search.rewards.low), _number(search.rewards.high)],
+            "zero_one": isinstance(search.rewards, Bernoulli),
             "provenance": result.provenance,
         },
         allow_nan=False,
         default=str,
         separators=(",", ":"),
     )
+
+
+def leases_json(leases: Leases) -> bytes:
+    """Return the field `leases` of a view: those of `Leases`, and how many workers are left out."""
+    shown = leases.workers[:MOST_WORKERS]
+    value = {
+        **asdict(leases),
+        "workers": [asdict(worker) for worker in shown],
+        "more_workers": len(leases.workers) - len(shown),
+    }
+    return b'"leases":' + _compact(value)
+
+
+def history_json(history: Sequence[Moment]) -> bytes:
+    """Return the field `history` of a view: arrays with one value for each moment, in order."""
+    columns = {
+        field.name: [getattr(moment, field.name) for moment in history] for field in fields(Moment)
+    }
+    columns["evidence"] = [float(f"{odds:.4g}") for odds in columns["evidence"]]
+    return b'"history":' + _compact(columns)
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _working_arms(result: Result) -> Indices:

@@ -52,11 +52,13 @@ class Lease:
         expires: When the lease ends, in seconds since 1970.
         seconds: How long the lease is.
         due: When it ends, on the steady clock of this process.
+        worker: What the worker calls itself; None if it did not say.
     """
 
     expires: float
     seconds: float
     due: float
+    worker: str | None = None
 
 
 class Draw:
@@ -201,25 +203,37 @@ class Draws:
         """Close the line of an arm that failed."""
         self.waiting -= sum(draw.reward is not None for draw in self._lines.pop(arm, ()))
 
-    def to_rows(self) -> list[list[Any]]:
-        """Return all draws as JSON values: ask, position, arm, expires, lease, reward."""
+    def leases(self) -> list[Lease]:
+        """Return the lease of each draw that is out."""
+        return [draw.lease for draw in self._out.values()]
+
+    def to_rows(self) -> tuple[list[list[Any]], dict[str, list[int]]]:
+        """Return all draws as JSON values, and which of them each worker holds.
+
+        The values of a draw are its ask, position, arm, expires, lease and reward.
+        """
         draws = {draw.id: draw for line in self._lines.values() for draw in line} | self._out
-        rows = []
+        rows: list[list[Any]] = []
+        held: dict[str, list[int]] = {}
         for draw in sorted(draws.values()):
             lease = draw.lease
+            if lease.worker is not None:
+                held.setdefault(lease.worker, []).append(len(rows))
             place = [draw.ask, draw.position, draw.arm]
             rows.append([*place, lease.expires, lease.seconds, draw.reward])
-        return rows
+        return rows, held
 
-    def restore(self, rows: Any, wall: float, now: float) -> None:
+    def restore(self, rows: Any, held: Any, wall: float, now: float) -> None:
         """Take over what `to_rows` returned; `wall` and `now` are the times of the two clocks."""
         if type(rows) is not list:
             raise damaged("draws", rows, "a list of pulls")
+        workers = _workers_of(held, len(rows))
         known: set[str] = set()
-        for row in rows:
+        for place, row in enumerate(rows):
             _check(row, len(self._core.tally.counts))
             ask, position, arm, expires, seconds, reward = row
-            lease = Lease(expires, seconds, now + min(expires - wall, seconds))
+            due = now + min(expires - wall, seconds)
+            lease = Lease(expires, seconds, due, workers.get(place))
             draw = Draw(self._tag, ask, position, arm)
             if draw.id in known:
                 raise damaged("a pull of draws", draw.id, "there once")
@@ -273,6 +287,17 @@ def _check(row: Any, n: int) -> None:
     )
     if not fits:
         raise damaged("a pull of draws", row, "ask, position, arm, expires, lease and reward")
+
+
+def _workers_of(held: Any, n: int) -> dict[int, str]:
+    """Return the worker of each of n saved draws that has one."""
+    fits = type(held) is dict and all(
+        type(rows) is list and all(type(row) is int and 0 <= row < n for row in rows)
+        for rows in held.values()
+    )
+    if not fits:
+        raise damaged("held", held, "for each worker the places of its pulls in draws")
+    return {row: worker for worker, rows in held.items() for row in rows}
 
 
 def listed(draws: list[Draw]) -> Listed:

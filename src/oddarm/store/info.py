@@ -8,7 +8,17 @@ from typing import Any, Literal
 
 from oddarm.strategies import Verdict
 
-__all__ = ["COLUMNS", "SHOWN", "Pull", "Status", "StudyInfo", "status_of", "study_info"]
+__all__ = [
+    "COLUMNS",
+    "SHOWN",
+    "Leases",
+    "Pull",
+    "Status",
+    "StudyInfo",
+    "Worker",
+    "status_of",
+    "study_info",
+]
 
 Status = Literal["running", "paused", "done"]
 
@@ -56,6 +66,46 @@ class StudyInfo:
     revision: int
     created: float
     updated: float
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker of a study, and what it holds.
+
+    Attributes:
+        name: What it calls itself; None for all workers that did not say.
+        held: Pulls leased to it and not told.
+        late: Those of them whose lease has ended.
+        asked: When it was last handed out pulls, in seconds since 1970; None if that is unknown.
+    """
+
+    name: str | None
+    held: int
+    late: int
+    asked: float | None
+
+
+@dataclass(frozen=True)
+class Leases:
+    """The pulls of a study that are out, and what became of those that were not told.
+
+    Attributes:
+        out: Pulls leased and not told.
+        late: Those of them whose lease has ended; the next ask gets them.
+        ends_in: Seconds until the next lease ends; None if none is left that has not.
+        again: How many pulls were handed out again.
+        given_up: How many were given up.
+        expired: How many expired and count as the study's `expired_reward`.
+        workers: Who holds pulls, and who asked last, the latest first.
+    """
+
+    out: int
+    late: int
+    ends_in: float | None
+    again: int
+    given_up: int
+    expired: int
+    workers: tuple[Worker, ...]
 
 
 def status_of(verdict: Verdict, paused: bool) -> Status:

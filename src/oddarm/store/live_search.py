@@ -37,6 +37,8 @@ FORMAT_VERSION = 1
 
 SNAPSHOT_AFTER = 1000
 """Events between two snapshots, if they are quick to replay."""
+MOST_WORKERS = 200
+"""Of how many workers a study knows when they asked last."""
 SNAPSHOT_SECONDS = 0.5
 """Seconds of work between two snapshots: a plan for thousands of arms takes a while."""
 
@@ -82,6 +84,8 @@ class LiveSearch:
         again: How many pulls were handed out again.
         given_up: How many pulls were given up.
         expired: How many pulls expired and count as `expired_reward`.
+        workers: When each worker was last handed out pulls, in seconds since 1970; the one that was
+            not for the longest time comes first.
     """
 
     def __init__(self, study: int, name: str, strategy: Strategy | None, clock: Clock) -> None:
@@ -108,6 +112,7 @@ class LiveSearch:
         self.again = 0
         self.given_up = 0
         self.expired = 0
+        self.workers: dict[str, float] = {}
         self._empty: set[int | None] = set()  # limits of asks that gave nothing, until a change
 
     @property
@@ -269,13 +274,18 @@ class LiveSearch:
         Args:
             ask: The number of the event.
             body: The limit that the search was asked for (0: it was not asked), the arms of the
-                new pulls, the pulls that are handed out again, and when and for how long they are
-                leased.
+                new pulls, the pulls that are handed out again, when and for how long they are
+                leased, and the worker, if it said who it is.
             again: The draws that are handed out again.
         """
-        expires, seconds = body["expires"], body["lease"]
+        expires, seconds, worker = body["expires"], body["lease"], body.get("worker")
         left = min(expires - self.clock.wall(), seconds)
-        lease = Lease(expires, seconds, self.clock.steady() + left)
+        lease = Lease(expires, seconds, self.clock.steady() + left, worker)
+        if worker is not None:
+            self.workers.pop(worker, None)
+            self.workers[worker] = expires - seconds
+            if len(self.workers) > MOST_WORKERS:
+                del self.workers[next(iter(self.workers))]
         self.draws.lease(again, lease)
         self.again += len(again)
         return [*again, *self.draws.grant(ask, body["arms"], lease)]
@@ -373,12 +383,15 @@ class LiveSearch:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole state as JSON values."""
+        draws, held = self.draws.to_rows()
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "oddarm": __version__,
             "search": self.search.to_dict(),
-            "draws": self.draws.to_rows(),
+            "draws": draws,
+            "held": held,
+            "workers": self.workers,
             "expired_reward": self.expired_reward,
             "again": self.again,
             "given_up": self.given_up,
@@ -388,6 +401,7 @@ class LiveSearch:
     def _restore(self, unread: Unread) -> None:
         """Begin with the snapshot."""
         rows: Any  # which `Draws.restore` checks
+        held: Any = {}
         assert unread.snapshot is not None
         at, text = unread.snapshot
         state = mapping(parse(text), "state")
@@ -401,7 +415,7 @@ class LiveSearch:
             rows, self.again = follow_legacy(self.core, unread.events, unread.leases)
             at, state = unread.revision, {}
         else:
-            rows = state.get("draws")
+            rows, held = state.get("draws"), state.get("held", {})
             self.again = Whole().decode(state.get("again"), "again")
             self.given_up = Whole().decode(state.get("given_up"), "given_up")
             self.expired = Whole().decode(state.get("expired"), "expired")
@@ -411,10 +425,12 @@ class LiveSearch:
             )
             if self.expired_reward is not None:
                 search.rewards.check(self.expired_reward)
+            asked = mapping(state.get("workers", {}), "workers")
+            self.workers = {name: Real().decode(at, "workers") for name, at in asked.items()}
         self.revision, self._events, self._seconds = at, 0, 0.0
         self._snapshot_due = state.get("oddarm") != __version__
         self._snapshot_done = search.done
-        self.draws.restore(rows, self.clock.wall(), self.clock.steady())
+        self.draws.restore(rows, held, self.clock.wall(), self.clock.steady())
         search.rewards.check([row[5] for row in rows if row[5] is not None])
 
     def _replay(self, unread: Unread) -> None:

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, Self, TypeAlias, TypeVar
@@ -21,7 +22,8 @@ from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
 from oddarm.store.draws import ids_of
-from oddarm.store.info import SHOWN, Pull, StudyInfo, study_info
+from oddarm.store.history import Moment, kept, read_history
+from oddarm.store.info import SHOWN, Leases, Pull, StudyInfo, Worker, study_info
 from oddarm.store.live_search import LiveSearch, Statement, another_number
 from oddarm.store.log import arms_of, loads
 from oddarm.store.transaction import LEASE_SECONDS, StudyTransaction
@@ -38,7 +40,9 @@ TRIES = 3
 MANY_ARMS = 500
 """From how many arms on a plan takes so long that it is tried again outside the lock."""
 
-TABLES = ("oddarm_events", "oddarm_snapshots", "oddarm_leases", "oddarm_keys", "oddarm_arms")
+TABLES = tuple(
+    f"oddarm_{name}" for name in ("events", "snapshots", "leases", "keys", "arms", "history")
+)
 """The tables that hold a study beside its row."""
 COLUMNS = ("seq", "at", "pull", "arm", "reward")
 """What an export says of each reward."""
@@ -113,11 +117,22 @@ class Study:
         return self._live.held_bytes
 
     @property
+    def pulls(self) -> int:
+        """How many rewards count, as far as this process has read."""
+        return self._live.search.pulls if self._live.is_read else 0
+
+    @property
     def pulls_out(self) -> int:
         """How many pulls were neither told nor given up, as far as this process has read."""
         return self._live.draws.out
 
-    def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
+    def ask(
+        self,
+        limit: int | None = None,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        worker: str | None = None,
+    ) -> list[Pull]:
         """Return pulls for the caller to make; until they expire, no other worker gets them.
 
         Pulls that have expired are handed out again first, under the same id, unless the
@@ -126,12 +141,13 @@ class Study:
         Args:
             limit: The most pulls to return; None for one natural round of the strategy.
             lease_seconds: How long until the pulls expire.
+            worker: What the caller is called, for `leases`; up to 250 characters.
 
         Returns:
             Pulls; empty when the study is done or paused, or when its budget or its finite pools
             allow no more beside those in flight.
         """
-        return self._do(lambda batch: batch.ask(limit, lease_seconds=lease_seconds))
+        return self._do(lambda batch: batch.ask(limit, lease_seconds=lease_seconds, worker=worker))
 
     def tell(self, pull: str, reward: float) -> bool:
         """Report the reward of a pull; return False, and change nothing, if it was told before.
@@ -373,6 +389,50 @@ class Study:
         if row is None:
             raise self._live.gone()
         return study_info(row)
+
+    def leases(self) -> Leases:
+        """Return which pulls are out, who holds them, and what became of those not told."""
+        with self._alone():
+            self._catch_up()
+            live = self._live
+            found, now = live.draws.leases(), live.clock.steady()
+            asked: dict[str | None, float] = dict(live.workers.items())
+        held = Counter(lease.worker for lease in found)
+        late = Counter(lease.worker for lease in found if lease.due <= now)
+        workers = [
+            Worker(name, held[name], late[name], asked.get(name)) for name in {*held, *asked}
+        ]
+        workers.sort(key=lambda one: (-(one.asked or 0.0), one.name or ""))
+        ends = [lease.due - now for lease in found if lease.due > now]
+        numbers = (live.again, live.given_up, live.expired)
+        return Leases(len(found), late.total(), min(ends, default=None), *numbers, tuple(workers))
+
+    def history(self) -> list[Moment]:
+        """Return how sure the search was when it had fewer pulls, as far as that was noted.
+
+        The service notes it now and then (`note`). There are a few hundred moments at most,
+        about evenly spread over the pulls.
+        """
+        with self._database.transaction() as connection:
+            return read_history(connection, self._id)
+
+    def note(self, moment: Moment) -> None:
+        """Add a moment to the history, and thin it out."""
+        with self._database.transaction(write=True) as connection:
+            self._check_there(connection, self._database.row_lock)
+            known = read_history(connection, self._id)
+            new = kept([*(each for each in known if each.pulls != moment.pulls), moment])
+            gone = {each.pulls for each in known} - {each.pulls for each in new if each != moment}
+            for pulls in gone:
+                connection.execute(
+                    "DELETE FROM oddarm_history WHERE study = ? AND pulls = ?", (self._id, pulls)
+                )
+            if moment in new:
+                connection.execute(
+                    "INSERT INTO oddarm_history (study, pulls, at, evidence, forecast) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    (self._id, moment.pulls, moment.at, moment.evidence, moment.forecast),
+                )
 
     @property
     def done(self) -> bool:

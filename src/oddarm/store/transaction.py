@@ -28,6 +28,8 @@ from oddarm.store.log import LoggedTell, dumps
 __all__ = ["LEASE_SECONDS", "StudyTransaction"]
 
 LEASE_SECONDS = 60.0
+MOST_WORKER_NAME = 250
+"""The most characters of what a worker calls itself."""
 NUMBERS = frozenset((int, float))
 UNKNOWN = "unknown"
 """The digest of rewards that were told to a version that kept none."""
@@ -69,11 +71,19 @@ class StudyTransaction:
         self._arms: set[int] = set()  # that have other sums now
         self._statements: list[Statement] = []
 
-    def ask(self, limit: int | None = None, *, lease_seconds: float = LEASE_SECONDS) -> list[Pull]:
+    def ask(
+        self,
+        limit: int | None = None,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        worker: str | None = None,
+    ) -> list[Pull]:
         """As `Study.ask`."""
         most = sys.maxsize if limit is None else whole_number("limit", limit, 1)
         if not 0 < lease_seconds < math.inf:
             raise ParameterError(f"lease_seconds == {lease_seconds!r}, must be finite and > 0.")
+        if worker is not None:
+            _check_worker(worker)
         self._flush()
         self._count_expired()
         live, core = self._live, self._core
@@ -96,6 +106,8 @@ class StudyTransaction:
         body |= {"expires": expires, "lease": lease_seconds}
         if again:
             body["again"] = listed(again)
+        if worker is not None:
+            body["worker"] = worker
         names = live.search.names
         ask = self._log("ask", body)
         self._asks[ask] = len(arms)
@@ -315,3 +327,11 @@ class StudyTransaction:
 def _digest(arm: int, rewards: list[float]) -> str:
     """Return what tells rewards of an arm from all others."""
     return hashlib.sha256(dumps([arm, rewards]).encode()).hexdigest()[:32]
+
+
+def _check_worker(worker: object) -> None:
+    fits = isinstance(worker, str) and 0 < len(worker) <= MOST_WORKER_NAME and worker.isprintable()
+    if not fits:
+        raise ParameterError(
+            f"worker == {worker!r}, must be a text of 1 to {MOST_WORKER_NAME} printable characters."
+        )

@@ -1,6 +1,7 @@
 /** The arms on a canvas: one row each, its interval on a common axis, its pulls beside it. */
 
-import { count, element, plural } from "./words.js";
+import { labelsOf } from "./names.js";
+import { count, element, niceStep, plural } from "./words.js";
 
 const TOP = 24; // room for the heads of the columns
 const BOTTOM = 34; // room for the axis
@@ -8,6 +9,7 @@ const ROW = 20; // height of a row whose name can be read
 const NAMED = 11; // the least height of a row that has room for its name
 const TALLEST = 620;
 const SIDE = 8; // room to the right of the pulls
+const NAME_FONT = "600 12px system-ui, sans-serif"; // the wider one of the two that names have
 const MOST_PROMINENT = 40; // with more arms outside the largest community, none gets a higher row
 const MOST_COMMUNITIES = 8; // with more, most are single arms, and shades say nothing
 
@@ -185,12 +187,30 @@ export class Chart {
     this.width = this.scroll.clientWidth; // a scrollbar may have come or gone
     this.canvas.style.width = `${this.width}px`;
     this.canvas.style.height = `${this.height}px`;
-    this.names = Math.min(150, Math.max(64, this.width * 0.2));
+    this.names = this.labelArms();
     this.bars = Math.min(150, Math.max(56, this.width * 0.16));
     this.left = this.names + 10;
     this.right = this.width - SIDE - this.bars - 18;
     this.axis = axisOf(this.view, this.left, this.right);
     return true;
+  }
+
+  /**
+   * Cut the names so that they fit beside the chart, and return how wide they are at most. Long
+   * names get up to a third of the width. A study's names never change.
+   */
+  labelArms() {
+    const { names, name, created } = this.view;
+    const of = `${created} ${name} ${this.width}`;
+    if (this.labelled?.of !== of) {
+      const widthOf = letterWidths(this.context);
+      const least = Math.min(150, Math.max(64, this.width * 0.2));
+      const most = Math.max(least, Math.min(260, this.width * 0.32));
+      const widest = names.reduce((a, arm) => Math.max(a, widthOf(String(arm))), 0);
+      const width = Math.min(most, Math.max(least, Math.ceil(widest) + 8));
+      this.labelled = { of, width, labels: labelsOf(names, widthOf, width - 6) };
+    }
+    return this.labelled.width;
   }
 
   draw() {
@@ -323,7 +343,7 @@ export class Chart {
   }
 
   drawNames(rows) {
-    const { context: c, colours, view } = this;
+    const { context: c, colours, view, labelled } = this;
     const used = [];
     const write = (row) => {
       if (used.some((y) => Math.abs(y - row.y) < NAMED)) return;
@@ -332,25 +352,11 @@ export class Chart {
       const odd = status === "outlier" || status === "candidate";
       c.fillStyle = odd ? this.shades[status][0] : colours.ink;
       c.font = `${odd ? "600 " : ""}12px system-ui, sans-serif`;
-      c.fillText(this.shortened(String(view.names[row.arm])), this.names, row.y + 0.5);
+      c.fillText(labelled.labels[row.arm], this.names, row.y + 0.5);
     };
     c.textAlign = "right";
     rows.filter(({ arm }) => arm === this.selected).forEach(write);
     rows.filter(({ height }) => height >= NAMED).forEach(write);
-  }
-
-  shortened(text) {
-    const maxWidth = this.names - 6;
-    if (this.context.measureText(text).width <= maxWidth) return text;
-    // Long names often differ at their ends.
-    const letters = [...text];
-    let kept = Math.min(letters.length - 1, 40);
-    const short = () => {
-      const last = Math.floor(kept / 2);
-      return `${letters.slice(0, kept - last).join("")}…${letters.slice(letters.length - last).join("")}`;
-    };
-    while (kept > 1 && this.context.measureText(short()).width > maxWidth) kept -= 1;
-    return short();
   }
 
   /** Describe one arm beside its row, without drawing the canvas again. */
@@ -460,6 +466,22 @@ function outsiders(view) {
   ];
 }
 
+/** Return how wide a text is: its letters, each measured once. */
+function letterWidths(context) {
+  const widths = new Map();
+  return (text) => {
+    let sum = 0;
+    for (const letter of text) {
+      if (!widths.has(letter)) {
+        context.font = NAME_FONT;
+        widths.set(letter, context.measureText(letter).width);
+      }
+      sum += widths.get(letter);
+    }
+    return sum;
+  };
+}
+
 /** Return the axis: from value to x, and the places of its ticks. */
 function axisOf(view, left, right) {
   const finite = (values) => values.filter((value) => value !== null);
@@ -477,10 +499,4 @@ function axisOf(view, left, right) {
   for (let k = Math.ceil(from / step); k * step <= to + step * 1e-9; k += 1) ticks.push(k * step);
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return { scale, ticks, write: (tick) => tick.toFixed(Math.min(decimals, 9)) };
-}
-
-/** The smallest of 1, 2, 5, 10, … that is at least `least`. */
-function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].find((k) => k * power >= least * (1 - 1e-9)) * power;
 }

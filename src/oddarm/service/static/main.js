@@ -1,14 +1,20 @@
 /** The page: which part of it is shown, the token, and whether the service answers. */
 
 import { Refused, json, setToken, hasToken } from "./api.js";
-import { prepareForm, showStudies } from "./list.js";
+import { prepareCopying } from "./attach.js";
+import { prepareForm } from "./form.js";
+import { showStudies } from "./list.js";
 import { StudyPage } from "./study.js";
 import { byId, say } from "./words.js";
 
 const STATES = { live: "live", polling: "live, by polling", away: "disconnected, retrying" };
 
 let shown = new AbortController();
-const study = new StudyPage(failed, setState);
+let notice = ""; // what to say on the next part that is shown
+const study = new StudyPage(failed, setState, (name) => {
+  notice = `The study “${name}” was deleted.`;
+  location.hash = "#/";
+});
 
 /** Show the part of the page that the address names. */
 function route() {
@@ -19,6 +25,8 @@ function route() {
   byId("loading").hidden = false;
   byId("crumb").hidden = name === undefined;
   say(byId("failure"), null);
+  byId("notice").textContent = notice;
+  notice = "";
   setState(null);
   if (name === undefined) {
     document.title = "oddarm";
@@ -81,6 +89,7 @@ addEventListener("hashchange", () => {
   route();
   byId("main").focus({ preventScroll: true }); // the focused element is gone
 });
+prepareCopying();
 prepareForm(failed);
 learnRole();
 route();

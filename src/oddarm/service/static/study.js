@@ -1,11 +1,14 @@
 /** One study, live. */
 
 import { Away, Refused, follow, hasToken, json, pathOf, pause, request } from "./api.js";
+import { showAttach } from "./attach.js";
 import { Chart, STATUSES, describe, writerOf } from "./chart.js";
-import { byId, count, element, moment, number, odds, plural, renew, say, verdictWords } from "./words.js";
+import { Curves } from "./curve.js";
+import { byId, count, element, moment, number, odds, plural, renew, say, second, verdictWords } from "./words.js";
 
 const LEAST_WAIT = 200; // milliseconds between two requests for the view
 const LIMIT_WAIT = 2_000; // milliseconds between them while the service computes the limit
+const WORK_WAIT = 10_000; // milliseconds after which leases are looked at again, even if nothing has changed
 const RATE_WINDOW = 15_000;
 const PAGE = 100; // rows of the table at a time
 const MOST_MEMBERS = 30;
@@ -27,14 +30,22 @@ const PARAMETERS = {
 };
 
 export class StudyPage {
-  /** @param {(error: Error) => void} onError Called with errors that end this page. */
-  constructor(onError, onState) {
+  /**
+   * @param {(error: Error) => void} onError Called with errors that end this page.
+   * @param {(state: string) => void} onState Called with "live", "polling" or "away".
+   * @param {(name: string) => void} onDeleted Called when the study was deleted here.
+   */
+  constructor(onError, onState, onDeleted) {
     this.onError = onError;
+    this.onDeleted = onDeleted;
     this.onState = onState;
     const parts = { canvas: "chart", scroll: "scroll", spacer: "spacer", pointed: "pointed", tip: "tip" };
     const elements = Object.entries(parts).map(([part, id]) => [part, byId(id)]);
     this.chart = new Chart(Object.fromEntries(elements), (arm) => this.read(arm));
+    this.curves = new Curves();
     this.page = 0;
+    byId("delete").addEventListener("click", () => this.askToDelete());
+    byId("delete-dialog").querySelector("form").addEventListener("submit", (event) => this.answerToDelete(event));
     byId("pause").addEventListener("click", () => this.togglePause());
     byId("zoom").addEventListener("click", () => this.toggleZoom());
     byId("find").addEventListener("input", () => this.find(0));
@@ -61,6 +72,8 @@ export class StudyPage {
     this.samples = [];
     this.matchCount = null;
     this.chart.clear();
+    this.curves.clear();
+    byId("copied").textContent = "";
     byId("find").value = "";
     for (const link of byId("downloads").querySelectorAll("a")) {
       link.href = `${pathOf(name)}/${link.dataset.path}`;
@@ -103,17 +116,26 @@ export class StudyPage {
         // Wait longer than the request took, so that watching costs the service little.
         await pause(Math.max(LEAST_WAIT, 3 * (performance.now() - began)), signal);
       } else {
-        const pending = this.view.limit.pending;
+        const wait = this.wait;
         await new Promise((resolve) => {
           this.wake = resolve;
-          if (pending) setTimeout(resolve, LIMIT_WAIT);
+          if (wait !== null) setTimeout(resolve, wait);
         });
-        stale ||= pending && !document.hidden;
+        stale ||= wait !== null && !document.hidden;
       }
     }
   }
 
+  /** Milliseconds until the view may be another one though the study is not; null if it will not. */
+  get wait() {
+    const { limit, leases, status } = this.view;
+    if (limit.pending) return LIMIT_WAIT;
+    if (status === "done") return null;
+    return Math.min(WORK_WAIT, 1000 * ((leases.ends_in ?? Infinity) + 0.1));
+  }
+
   fill(view) {
+    this.showEmpty(view);
     this.view = view;
     byId("loading").hidden = true;
     byId("study").hidden = false;
@@ -125,17 +147,29 @@ export class StudyPage {
     button.hidden = view.status === "done";
     button.disabled = false;
     button.textContent = view.status === "paused" ? "Resume" : "Pause";
+    showAttach(view);
     this.showFacts();
+    this.curves.show(view);
     this.chart.show(view);
     byId("chart").setAttribute("aria-label", `${plural(view.arms, "arm")} by mean. ${view.summary}`);
     byId("zoom").hidden = view.arms * 20 <= 400;
     this.showLegend();
     this.showDeclared();
     this.showErrors();
+    this.showWork();
     this.showLimit();
     this.showParameters();
     this.fillTable();
     this.read(this.chart.selected, "off");
+  }
+
+  /** While a study is empty, how to attach a worker stands open; it closes when work begins. */
+  showEmpty(view) {
+    const attach = byId("attach");
+    attach.hidden = view.status === "done";
+    const empty = ({ pulls, waiting, leases }) => pulls + waiting + leases.out === 0;
+    if (this.view === null) attach.open = empty(view);
+    else if (empty(this.view) && !empty(view) && !attach.contains(document.activeElement)) attach.open = false;
   }
 
   /** Remember the number of pulls, to compute the rate. */
@@ -162,7 +196,8 @@ export class StudyPage {
       const share = (100 * view.pulls) / whole;
       const percent = share < 1 && share > 0 ? "less than 1 %" : `${count(share)} %`;
       const made = view.status === "done" ? "it took" : "so far";
-      const shown = fact(name, count(whole), `${made} ${percent} of that${note ? `; ${note}` : ""}`);
+      const left = view.status === "done" ? "" : `, ${count(Math.max(whole - view.pulls, 0))} left`;
+      const shown = fact(name, count(whole), `${made} ${percent} of that${left}${note ? `; ${note}` : ""}`);
       const bar = element("progress", { max: whole, value: view.pulls, ariaLabel: `Pulls, of ${name}` });
       shown.lastChild.append(bar);
       return shown;
@@ -186,14 +221,20 @@ export class StudyPage {
     const { evidence, asked, forecast } = this.view;
     const wanted = `asked for ${odds(asked) ?? `${number(asked)} : 1`}`;
     const facts = [fact("Evidence", odds(evidence) ?? "none yet", wanted)];
-    if (forecast !== null) facts.push(fact("Likely to decide", `${count(forecast)} more`, "pulls, by forecast"));
+    if (forecast !== null) {
+      const { budget } = this.view.cost;
+      const short = budget !== null && budget - this.view.pulls < forecast;
+      const words = short ? "pulls, by forecast: more than the budget has" : "pulls, by forecast";
+      facts.push(fact("Likely to decide", `${count(forecast)} more`, words));
+    }
     return facts;
   }
 
   /** What the pulls have cost. */
   price() {
     const { price, max_cost: most } = this.view.cost;
-    return fact("Cost", amount(price), most === null ? "no limit" : `of at most ${amount(most)}`);
+    if (most === null) return fact("Cost", amount(price), "no limit");
+    return fact("Cost", amount(price), `of at most ${amount(most)}, ${amount(Math.max(most - price, 0))} left`);
   }
 
   showLegend() {
@@ -278,12 +319,43 @@ export class StudyPage {
   showErrors() {
     const { errors, names } = this.view;
     byId("errors").hidden = errors.length === 0;
+    const items = errors
+      .slice(0, MOST_MEMBERS)
+      .map(({ arm, error }) => element("li", {}, element("strong", {}, String(names[arm])), `: ${error}`));
+    const more = errors.length - MOST_MEMBERS;
+    if (more > 0) items.push(element("li", { className: "soft" }, `${count(more)} more are in the result`));
+    renew(byId("errors").querySelector("ul"), ...items);
+  }
+
+  /** Who holds pulls, when it last got some, and what became of those that were not told. */
+  showWork() {
+    const { leases, asks_waiting: asks, status } = this.view;
+    const { workers, more_workers: more } = leases;
+    let words = leases.late === 0 ? "all leases run" : `the leases of ${count(leases.late)} have ended`;
+    if (status === "done") words = "they count no more";
+    if (leases.out === 0) words = "leased and not told";
+    const facts = [fact("Pulls out", count(leases.out), words)];
+    if (status !== "done") facts.push(fact("Asks that wait", count(asks), "workers that wait for pulls, at this server"));
+    facts.push(fact("Handed out again", count(leases.again), "after their lease had ended"));
+    if (leases.expired > 0) facts.push(fact("Expired", count(leases.expired), "and counted as the reward for that"));
+    if (leases.given_up > 0) facts.push(fact("Given up", count(leases.given_up), "by their workers"));
+    renew(byId("leases"), ...facts);
+    byId("workers").hidden = workers.length === 0;
+    byId("no-workers").hidden = workers.length > 0;
     renew(
-      byId("errors").querySelector("ul"),
-      ...errors.map(({ arm, error }) =>
-        element("li", {}, element("strong", {}, String(names[arm])), `: ${error}`),
+      byId("workers").querySelector("tbody"),
+      ...workers.map(({ name, held, late: ended, asked }) =>
+        element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, name ?? "not named"),
+          element("td", { className: "number" }, count(held)),
+          element("td", { className: "number" }, count(ended)),
+          element("td", {}, asked === null ? "–" : second(asked)),
+        ),
       ),
     );
+    byId("more-workers").textContent = more > 0 ? `and ${plural(more, "worker")} that asked before them` : "";
   }
 
   /** What no method could have done with less, on average; or why that is not known. */
@@ -398,6 +470,35 @@ export class StudyPage {
       button.disabled = false;
       if (error instanceof Refused && error.status === 401) this.onError(error);
       else say(byId("trouble"), error.message);
+    }
+  }
+
+  /** Ask whether the study shall be deleted; the dialog is modal, and Escape cancels it. */
+  askToDelete() {
+    const { name, pulls } = this.view;
+    byId("delete-words").textContent =
+      `The study “${name}” with ${pulls === 1 ? "its reward" : `all its ${plural(pulls, "reward")}`} ` +
+      "is gone then, for everybody, and cannot be brought back.";
+    say(byId("delete-error"), null);
+    byId("delete-dialog").showModal();
+  }
+
+  async answerToDelete(event) {
+    if (event.submitter?.value !== "delete") return;
+    event.preventDefault(); // the dialog closes when the study is gone
+    const { name } = this;
+    event.submitter.disabled = true;
+    try {
+      await request(pathOf(name), { method: "DELETE" });
+      byId("delete-dialog").close();
+      this.onDeleted(name);
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) {
+        byId("delete-dialog").close();
+        this.onError(error);
+      } else say(byId("delete-error"), error.message);
+    } finally {
+      event.submitter.disabled = false;
     }
   }
 

@@ -1,6 +1,7 @@
 /** How numbers and times are written, and how elements are made from text. */
 
 const grouped = new Intl.NumberFormat("en");
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const moments = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 /** A whole number with commas. */
@@ -19,6 +20,9 @@ export function number(value, digits = 3) {
 /** Seconds since 1970 as a local date and time. */
 export const moment = (seconds) => moments.format(new Date(seconds * 1000));
 
+/** Seconds since 1970 as a local date, and a time with its seconds. */
+export const second = (seconds) => exact.format(new Date(seconds * 1000));
+
 const VERDICTS = {
   none: "no outliers",
   scattered: "too many lie apart",
@@ -36,6 +40,12 @@ export function odds(evidence) {
   if (evidence > 1e6) return "over 1,000,000 : 1";
   const digits = evidence >= 10 || Number.isInteger(evidence) ? 1 : 10;
   return `${grouped.format(Math.floor(evidence * digits) / digits)} : 1`;
+}
+
+/** The smallest of 1, 2, 5, 10, … that is at least `least`. */
+export function niceStep(least) {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].find((k) => k * power >= least * (1 - 1e-9)) * power;
 }
 
 /** "1 pull", "2 pulls". */

@@ -6,6 +6,7 @@
     oddarm_leases      the pulls that were out when a study was last written before version 4
     oddarm_keys        the keys of rewards told without a pull, each with a digest of what was told
     oddarm_arms        what has been seen of each arm, for readers with SQL of their own
+    oddarm_history     how sure the search was at some numbers of pulls, for who looks at it
 
 The state of a study is its snapshot and the events after it; the other tables follow from the log.
 """
@@ -43,7 +44,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (),  # the log lists pulls in short, which older versions cannot read
     # Snapshots hold the pulls that are out, and rewards count in the order asked for.
     ("ALTER TABLE oddarm_studies ADD COLUMN waiting BIGINT NOT NULL DEFAULT 0",),
-    ("ALTER TABLE oddarm_keys ADD COLUMN digest TEXT",),  # NULL: told to an older version
+    (
+        "ALTER TABLE oddarm_keys ADD COLUMN digest TEXT",  # NULL: told to an older version
+        """CREATE TABLE oddarm_history (
+            study BIGINT NOT NULL, pulls BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
+            evidence DOUBLE PRECISION NOT NULL, forecast BIGINT, PRIMARY KEY (study, pulls))""",
+    ),
 )
 """Step k brings a database of version k-1 to version k; steps are added, never changed."""
 
