@@ -97,6 +97,7 @@ def test_few_parameters():
         "__init__",
         "find",
         "find_async",
+        "odd_samples",
         "resume",
         "simulate",
         "plan",

@@ -12,6 +12,7 @@ from verification import (
     budget,
     coverage,
     delays,
+    evaluations,
     evidence,
     faults,
     flaky,
@@ -53,6 +54,7 @@ CHECKS: dict[str, Callable[[], Iterator[Outcome]]] = {
     "delays": delays.checks,
     "interrupts": interrupts.checks,
     "flaky": flaky.checks,
+    "inspect": evaluations.checks,
 }
 
 

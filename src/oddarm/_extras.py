@@ -8,8 +8,8 @@ from typing import NamedTuple
 from oddarm.errors import MissingExtraError
 
 __all__ = [
-    "COMMAND_LINE", "DATA_FRAME", "PLOT", "POSTGRES", "PROGRESS", "RESULT_FRAME", "SERVICE",
-    "SQLITE", "TABLE", "Need", "require",
+    "COMMAND_LINE", "DATA_FRAME", "INSPECT", "PLOT", "POSTGRES", "PROGRESS", "RESULT_FRAME",
+    "SERVICE", "SQLITE", "TABLE", "Need", "require",
 ]  # fmt: skip
 
 
@@ -35,6 +35,7 @@ SQLITE = Need("sampling a SQLite file", ("pyarrow", "duckdb"), "table")
 POSTGRES = Need("PostgreSQL", ("psycopg",), "postgres")
 PLOT = Need("a plot", ("matplotlib",), "plot")
 RESULT_FRAME = Need("a data frame of the result", ("pandas",), "frame")
+INSPECT = Need("an evaluation by inspect_ai", ("inspect_ai",), "inspect")
 SERVICE = Need("the service", ("fastapi", "uvicorn", "prometheus_client"), "service")
 
 

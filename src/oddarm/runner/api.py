@@ -109,7 +109,7 @@ def find(
     table: TableOptions = _part(options, TableOptions)
     given: SearchOptions = _part(options, SearchOptions)
     with _opened(pull, table, given, bool(progress)) as opened:
-        search, source = _prepare(opened, arms, strategy, given)
+        search, source = prepare(opened, arms, strategy, given)
         result = _drive(search, source, run_options)
     if opened is pull:
         return result
@@ -137,7 +137,7 @@ async def find_async(
     saved if `save` says where.
     """
     check_names(find_async, options)
-    search, source = _prepare(pull, arms, strategy, options)
+    search, source = prepare(pull, arms, strategy, options)
     if not source.asynchronous:
         raise ParameterError(
             f"pull == {pull!r}, must be a coroutine function for find_async: "
@@ -256,7 +256,7 @@ class RunOptions:
         return Session(queue, self.callbacks, bool(self.progress), self.save)
 
 
-def _prepare(
+def prepare(
     pull: Callable[[Any], Any] | Source,
     arms: Sequence[Hashable] | int | None,
     strategy: str | Strategy,
