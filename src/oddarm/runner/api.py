@@ -65,10 +65,11 @@ def find(
     Pulls that cost something and have no end get a budget of 1,000 per arm, unless `max_pulls` or
     `max_cost` is given; `max_pulls=None` is for a search without a budget.
 
-    A pull that raises, or returns something that is not a reward, is tried again after a pause.
+    A pull that raises, or returns something that is not a number, is tried again after a pause.
     When that does not help, the arm has failed: the error is in `Result.errors`, and the search
     goes on without the arm. If the first pulls of three arms fail with the same error, before any
-    pull has succeeded, the search stops at once with that error.
+    pull has succeeded, the search stops at once with that error. It also stops at once if a
+    reward is a number outside the range that `rewards` declares.
 
     Ctrl-C ends the search early: the result has the verdict "running" and all that is known so far.
     SIGTERM does the same, unless the program has a handler of its own.
@@ -94,8 +95,9 @@ def find(
             for data also what `oddarm.open_table` takes: arm, reward, where, rows, min_rows, …
 
     Raises:
-        SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
-            too few arms are left that can be pulled; `error.result` is what was found.
+        SourceError: A reward is outside the declared range, the first pulls of several arms fail
+            alike, the source fails as a whole, or too few arms are left that can be pulled;
+            `error.result` is what was found.
 
     Examples:
         >>> import random
