@@ -143,7 +143,7 @@ def test_a_reward_outside_the_range_ends_the_search_at_once(how):
     """Ratings from 1 to 5 without a range end at the first that is not 1; nothing is retried."""
     rng, told = random.Random(1), []
 
-    def rate(arm):
+    def rate(_):
         told.append(1 if len(told) < 30 else 2 + rng.randrange(4))
         return told[-1]
 
