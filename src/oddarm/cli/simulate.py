@@ -84,10 +84,7 @@ def simulate(
     with PullProgress(runs) as progress:
         if runs == 1:
             result = oddarm.simulate(true_means, strategy, progress=progress, **options)
-            budget = (
-                "--max-cost …" if result.ended_by_cost else f"--max-pulls {result.enough_pulls}"
-            )
-            results = [result.with_hint(budget)]
+            results = [result.with_hint(shared.larger_budget(result))]
         else:
             results = oddarm.simulate(
                 true_means, strategy, runs=runs, finished=progress.ended, **options

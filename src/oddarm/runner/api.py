@@ -472,11 +472,19 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
 def _with_hint(search: Search, save: str | Path | None) -> Result:
     """Return the result with the call that goes on with a saved search, if it can go on."""
     result = search.result()
-    if save is None or search.run.verdict == "budget":
+    if result.verdict == "running":  # it was interrupted
+        again = "nothing was saved; with save='search.json', oddarm.resume can go on later"
+        return result.with_hint(again if save is None else f"go on with {_call(save)}")
+    if save is None or result.verdict != "budget" or search.run.verdict == "budget":
         return result
-    budget = f", max_pulls={result.enough_pulls}" if result.verdict == "budget" else ""
-    budget = ", max_cost=…" if result.ended_by_cost else budget
-    return result.with_hint(f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})")
+    enough = "…" if result.enough_pulls is None else result.enough_pulls
+    budget = "max_cost=…" if result.ended_by_cost else f"max_pulls={enough}"
+    return result.with_hint(_call(save, f", {budget}"))
+
+
+def _call(save: str | Path, budget: str = "") -> str:
+    """Return the call that goes on with a saved search."""
+    return f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})"
 
 
 def _in_event_loop() -> bool:

@@ -291,7 +291,10 @@ def test_most_arms_have_one_row():
         ({"arm": []}, "arm names no column"),
         ({"arm": ""}, "arm == '', must name columns"),
         ({"arm": ["host", "host"]}, "must name columns, each once"),
-        ({"arm": "lower(hosts)"}, r"no column 'hosts', which arm == 'lower\(hosts\)' names.*mean 'host'\?"),
+        (
+            {"arm": "lower(hosts)"},
+            r"no column 'hosts', which arm == 'lower\(hosts\)' .*mean 'host'\?",
+        ),
         ({"arm": "host, id"}, "it has several values; name each as a column of its own"),
         ({"arm": "*"}, "it makes 4 columns"),
         ({"arm": "hosts"}, "the data frame has no column 'hosts': .* 'id', 'host', 'score'"),

@@ -21,15 +21,14 @@ __all__ = [
     "ShuffledRows",
     "arm_name",
     "as_sql",
-    "few_rows_sentence",
     "identifier",
     "kind_of",
     "missing_columns",
-    "range_sentence",
     "refuse_query",
     "sentence",
     "single_rows_sentence",
     "suggested",
+    "supposed",
 ]
 
 
@@ -112,18 +111,33 @@ def single_rows_sentence(sizes: Sequence[int], name: str) -> str:
     )
 
 
-def few_rows_sentence(left_out: Sequence[Hashable], min_rows: int) -> str:
-    """Return the sentence about arms that were left out because they have too few rows."""
-    were = "1 arm was" if len(left_out) == 1 else f"{len(left_out):,} arms were"
-    return f"{were} left out, with fewer than {min_rows:,} rows: {named(left_out)}."
+def supposed(
+    skipped: int,
+    left_out: Sequence[Hashable],
+    min_rows: int,
+    limits: tuple[float, float] | None,
+) -> list[str]:
+    """Return what an answer about a table supposes, in sentences.
 
-
-def range_sentence(low: float, high: float) -> str:
-    """Return the sentence about a range of rewards that was read off a sample."""
-    return (
-        f"The rewards are supposed to stay between {low:g} and {high:g}, the least and the "
-        "greatest of the table."
-    )
+    Args:
+        skipped: How many bad rows were left out.
+        left_out: The arms that were left out because they have too few rows.
+        min_rows: The fewest rows of an arm.
+        limits: The range of rewards, if it was read off a sample.
+    """
+    sentences = []
+    if skipped:
+        sentences.append(f"{skipped:,} bad {'row was' if skipped == 1 else 'rows were'} left out.")
+    if left_out:
+        were = "1 arm was" if len(left_out) == 1 else f"{len(left_out):,} arms were"
+        sentences.append(f"{were} left out, with fewer than {min_rows:,} rows: {named(left_out)}.")
+    if limits is not None:
+        low, high = limits
+        sentences.append(
+            f"The rewards are supposed to stay between {low:g} and {high:g}, the least and the "
+            "greatest of the table."
+        )
+    return sentences
 
 
 class ShuffledRows(ABC):
@@ -335,7 +349,7 @@ def sentence(reason: object) -> str:
     """Return the first line of a database's message, without its kind and its full stop.
 
     Examples:
-        >>> sentence("Binder Error: Referenced table \\"x\\" not found!\\nLINE 1: ...")
+        >>> sentence('Binder Error: Referenced table "x" not found!')
         'Referenced table "x" not found'
     """
     lines = str(reason).strip().splitlines()
