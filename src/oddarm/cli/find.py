@@ -88,21 +88,16 @@ def find(
 
     For example:
 
-    oddarm find flights --plot flights.html
-
-    oddarm find requests.csv --arm host --reward timed_out
-
-    oddarm find 'logs/*.parquet' --arm host --reward "ms > 200" --min-gap 0.1
-
-    oddarm find sales.parquet --arm shop --reward amount --range 0,500 --where "year = 2024"
+        oddarm find flights --plot flights.html
+        oddarm find requests.csv --arm host --reward timed_out
+        oddarm find 'logs/*.parquet' --arm host --reward "ms > 200" --min-gap 0.1
+        oddarm find sales.csv --arm shop --reward eur --where "year = 2024"
 
     Stop with Ctrl-C and continue later, or see what each strategy needs:
 
-    oddarm find requests.csv --arm host --reward timed_out --save search.json
-
-    oddarm find requests.csv --arm host --reward timed_out --resume search.json
-
-    oddarm find flights --compare
+        oddarm find requests.csv --arm host --reward timed_out --save search.json
+        oddarm find requests.csv --arm host --reward timed_out --resume search.json
+        oddarm find flights --compare
     """
     refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if refused:
