@@ -7,6 +7,7 @@ import pytest
 
 import oddarm
 from oddarm import OddarmError, rewards
+from oddarm.errors import RewardError, RewardRangeError
 
 
 def test_names_and_pairs():
@@ -84,6 +85,26 @@ def test_refuses_bad_rewards(model, value, words):
     """A bad reward is named, with its position in a batch."""
     with pytest.raises(OddarmError, match=words):
         model.check(value)
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "remedy"),
+    [
+        (rewards.Bernoulli(), 0.5, "rewards=(0, 1)."),
+        (rewards.Bernoulli(), 3, "rewards=(1, 5)."),
+        (rewards.Bernoulli(), 87.25, "rewards=(0, 100)."),
+        (rewards.Bernoulli(), [1, -2, 7], "rewards=(-5, 5)."),
+        (rewards.Bounded(minimum=1, maximum=5), 1234567.25, "rewards=(1, 1234567.25), or"),
+        (rewards.Clipped(0, 0.5), math.nan, None),
+    ],
+)
+def test_a_number_outside_the_range_names_a_range_that_holds_it(model, value, remedy):
+    """The error about a number outside the range shows a range to declare; nan has none."""
+    kind = RewardRangeError if remedy else RewardError
+    with pytest.raises(kind) as caught:
+        model.check(value)
+    assert type(caught.value) is kind
+    assert (remedy or "must be finite") in str(caught.value)
 
 
 def test_accepts_what_counts_as_a_number():

@@ -4,6 +4,7 @@
     ├── ParameterError      a parameter of a problem, strategy or bound is out of range
     │   └── MissingColumnsError   data without the name of the column of its arms or rewards
     ├── RewardError         a reward, or a batch with one bad reward, was refused
+    │   └── RewardRangeError   a number outside the range that was declared for rewards
     ├── UnknownArmError     the name of an arm that the search does not have
     ├── SourceError         a source that cannot serve the search, or failed for too many arms
     ├── StateError          saved state that cannot be loaded
@@ -37,6 +38,7 @@ __all__ = [
     "OddarmError",
     "ParameterError",
     "RewardError",
+    "RewardRangeError",
     "ServiceError",
     "SourceError",
     "StateError",
@@ -77,6 +79,10 @@ class MissingColumnsError(ParameterError):
 
 class RewardError(OddarmError):
     """A reward does not fit the declared reward model."""
+
+
+class RewardRangeError(RewardError):
+    """A reward is a number outside the declared range: pulling again cannot mend that."""
 
 
 class UnknownArmError(OddarmError):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from oddarm._checks import real_number, whole_number
 from oddarm._typing import Flags, Floats
-from oddarm.errors import ParameterError, RewardError
+from oddarm.errors import ParameterError, RewardError, RewardRangeError
 
 __all__ = [
     "Bernoulli",
@@ -134,12 +134,16 @@ class Rewards:
         return max(self.low, -LARGEST) <= least and greatest <= min(self.high, LARGEST)
 
     def _check_range(self, values: Floats) -> None:
+        """Raise RewardRangeError if a value is outside the range, naming the first."""
         bad = (values < self.low) | (values > self.high)
         if bad.any():
-            raise RewardError(
-                f"reward {values[bad][0]}{_position(bad)}, must be in "
-                f"[{self.low:g}, {self.high:g}]: "
-                "declare the range that rewards can take, as in rewards=(low, high)."
+            first = float(values[bad][0])
+            low, high = _plain(self.low), _plain(self.high)
+            wider = f"{_plain(min(first, self.low))}, {_plain(max(first, self.high))}"
+            raise RewardRangeError(
+                f"reward {first}{_position(bad)}, must be in [{low}, {high}] as declared: pass the "
+                f"least and the greatest reward that there can be, as in rewards=({wider}), or "
+                f"rewards=oddarm.rewards.Clipped({low}, {high}) to count it as the nearer end."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -183,9 +187,12 @@ class Bernoulli(Rewards):
     def _check_range(self, values: Floats) -> None:
         bad = (values != 0) & (values != 1)
         if bad.any():
-            raise RewardError(
-                f"reward {values[bad][0]}{_position(bad)}, must be 0 or 1 for Bernoulli rewards: "
-                "declare other rewards by their range, as in rewards=(low, high)."
+            first = float(values[bad][0])
+            low, high = map(_plain, _common_range(first))
+            raise RewardRangeError(
+                f"reward {first}{_position(bad)}, must be 0 or 1 unless other rewards are "
+                "declared: pass the least and the greatest reward that there can be, as in "
+                f"rewards=({low}, {high})."
             )
 
 
@@ -295,14 +302,6 @@ class SubGaussian(Rewards):
         """The declared scale."""
         return float(self.scale)
 
-    def _check_range(self, values: Floats) -> None:
-        bad = np.abs(values) > LARGEST
-        if bad.any():
-            raise RewardError(
-                f"reward {values[bad][0]}{_position(bad)}, must be from {-LARGEST:g} to "
-                f"{LARGEST:g}: scale the rewards."
-            )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON values."""
         return {**super().to_dict(), "scale": self.sigma}
@@ -358,6 +357,26 @@ def _sizes(name: str, given: Any) -> tuple[int, ...]:
             f"{name} == {given!r}, must be a sequence: the number of rewards of each arm."
         ) from None
     return tuple(whole_number(f"a size in {name}", size, 1, 2**53) for size in sizes)
+
+
+def _common_range(value: float) -> tuple[float, float]:
+    """Return a range that holds a value, of a kind that is common, as an example.
+
+    Examples:
+        >>> _common_range(0.5), _common_range(4.0), _common_range(87.5), _common_range(-3.0)
+        ((0.0, 1.0), (1.0, 5.0), (0.0, 100.0), (-5.0, 5.0))
+    """
+    if value < 0:
+        _, high = _common_range(-value)
+        return -high, high
+    if 1 <= value <= 5:
+        return 1.0, 5.0
+    return 0.0, 1.0 if value < 1 else float(f"1e{math.ceil(math.log10(value))}")
+
+
+def _plain(value: float) -> str:
+    """Return a number with all its digits, a whole one without a point."""
+    return repr(value).removesuffix(".0")
 
 
 def _position(bad: Flags) -> str:

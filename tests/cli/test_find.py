@@ -159,12 +159,14 @@ def test_a_saved_search_knows_its_rows(find, tmp_path):
 
 
 def test_what_was_assumed_is_said(find):
-    """The range of rewards that was read off the table is named, and so are rows left out."""
-    _, out, _ = find("requests.csv", "--arm", "host", "--reward", "ms", "--max-outliers", 1)
-    assert "Rewards range from" in out
+    """The range that was read off the table is named once, and so are rows left out."""
+    for more in ((), ("--compare",)):
+        given = "--arm", "host", "--reward", "ms", "--max-outliers", 1, *more
+        _, out, _ = find("requests.csv", *given)
+        assert " ".join(out.split()).count("the least and the greatest of the table") == 1
     code, out, _ = find("bad.csv", *USUAL[1:], "--skip-bad-rows")
     assert code == 0
-    assert "2 bad rows were left out." in out
+    assert out.count("2 bad rows were left out.") == 1
 
 
 def test_with_replacement(find):
@@ -294,7 +296,10 @@ def test_interrupt_keeps_what_is_known(find, monkeypatch, tmp_path):
     code, out, err = find(*USUAL, "--save", state)
     assert code == 130
     assert out.startswith("Best guess after ")
+    assert f"Itwasinterrupted:goonwith--resume{state}." in "".join(out.split())
     assert err == "oddarm: interrupted\n"
+    _, out, _ = find(*USUAL)
+    assert "nothing was saved; with --save search.json, --resume" in " ".join(out.split())
     assert 100 <= oddarm.Search.load(state).pulls < 12 * ROWS
 
 
@@ -545,7 +550,7 @@ def test_interrupted_while_the_table_is_loaded(folder, tmp_path, number, code, w
     query = "SELECT 'a' AS host, max(i) AS timed_out FROM range(1_000_000_000_000) numbers(i)"
     process = subprocess.Popen(
         [sys.executable, "-m", "oddarm", "find", "requests.duckdb", "--query", query,
-         "--arm", "host", "--reward", "timed_out"],
+         "--arm", "host", "--reward", "timed_out", "--quiet"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

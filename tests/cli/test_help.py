@@ -117,6 +117,27 @@ def test_exit_codes(command):
     assert MEANINGS in " ".join(shown.split())
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_sentence_is_cut(width):
+    """Every sentence of the help stands there whole, and every example on one line."""
+    groups = {(): COMMANDS, ("study",): COMMANDS["study"].commands}
+    for group, commands in groups.items():
+        listed = help_of(group, width)
+        for name, command in commands.items():
+            shown = help_of((*group, name), width)
+            assert not re.search(r"\w\.\.\.$", f"{shown}\n{listed}", re.MULTILINE)
+            assert command.short_help in " ".join(listed.split())
+            for line in command.help.replace("\b\n", "").splitlines():
+                text = line.strip()
+                assert text in (shown if line.startswith("    ") else " ".join(shown.split()))
+    assert max(map(len, help_of((), width).splitlines())) <= width
+
+
+def help_of(words, width):
+    """What a command says about itself on a terminal of that width."""
+    return CliRunner().invoke(app, [*words, "--help"], terminal_width=width).output
+
+
 def test_every_option_has_help():
     """No option is left without a word."""
     assert [key for key, option in OPTIONS.items() if not option.help] == []

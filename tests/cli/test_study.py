@@ -7,6 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+import oddarm
 from oddarm import open_study
 from oddarm.cli import app as app_module
 from oddarm.cli.app import app
@@ -70,6 +71,36 @@ def test_a_study_from_its_making_to_its_end(place):
         "deleted": "demo"
     }
     assert "There are no studies" in run("studies", *place)
+
+
+def test_a_study_with_prices(place, tmp_path, monkeypatch, capsys):
+    """What a pull of each arm costs may be given on the command line or in a file."""
+    file = tmp_path / "prices"
+    file.write_text("0=1\n1 = 1.5\n\n2=10\n")
+    priced = [f"--costs={name}={cost}" for name, cost in (*zip(ARMS, (1, 2, 3, 4.5)), ("a=b", 9))]  # noqa: B905
+    for name, words in (
+        ("named", [*ARMS, "a=b", *priced, "--max-cost", 50]),
+        ("numbered", ["--arms-number", 3, "--costs-file", file, "--max-cost", 50]),
+    ):
+        run("study", "create", name, *words, "--max-outliers", 1, *place)
+    (_, database) = place if place[0] == "--storage" else ("", tmp_path / "s.db")
+    prices = dict(zip([*ARMS, "a=b", 0, 1, 2], (1, 2, 3, 4.5, 9, 1, 1.5, 10)))  # noqa: B905
+    for name in ("named", "numbered"):
+        with oddarm.open_study(f"sqlite:///{database}", name) as study:
+            pulls = study.ask(9)
+            for pull in pulls:
+                study.tell(pull.id, 0)
+            assert study.result().cost == sum(prices[pull.arm] for pull in pulls) > len(pulls)
+    one = ["--max-outliers", 1]
+    for words, refused in (
+        (["--costs", "ams"], "--costs ams: must be NAME=NUMBER, such as eu=1."),
+        (["--costs", "ams=dear"], "must be NAME=NUMBER"),
+        (["--costs", "ams=1", "--costs", "ams=2"], "ams has a cost already, drop one"),
+        (["--costs", "ams=1"], "costs has no cost for arm 'fra'"),
+        (["--costs", "ams=1", "--costs-file", file], "with --costs-file"),
+    ):
+        shown = refusal(monkeypatch, capsys, "study", "create", "x", *ARMS, *words, *one, *place)
+        assert refused in shown
 
 
 def test_a_watch_ends_with_the_verdict(tmp_path):

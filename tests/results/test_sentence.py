@@ -226,7 +226,7 @@ def test_budget(result):
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=900)
     assert guess.summary == (
         "Best guess after 2,000 calls: host-07 and host-13, evidence 14 : 1 (you asked for "
-        "20 : 1); about 900 more calls may decide: raise max_pulls to 3,800."
+        "20 : 1); about 900 to 1,800 more calls may decide: raise max_pulls to 3,800."
     )
     hint = "--resume search.json --max-pulls 3800"
     assert guess.with_hint(hint).summary.endswith(f"may decide: {hint}.")
@@ -236,13 +236,20 @@ def test_budget(result):
 
 
 def test_no_forecast(result):
-    """Without a forecast, a search by the ratio alone says what is cheaper; others cannot."""
+    """With no near forecast, a search by the ratio alone says what is cheaper; others cannot."""
     guess = answered(result, "budget", candidates=ODD, evidence=8.6, problem=relative(result))
     asked = "evidence 8.6 : 1 (you asked for 20 : 1)."
     cheaper = "Say how far is far with min_gap, which is cheaper to show, or raise max_"
     assert guess.summary.endswith(f"{asked} {cheaper}pulls.")
     cost = replace(guess, provenance={**guess.provenance, "max_cost": 50.0})
     assert cost.summary.endswith(f"{asked} {cheaper}cost.")
+    far = replace(guess, forecast=3_000_000)
+    alone = "to 6,002,000. Say how far is far with min_gap, which is cheaper to show."
+    assert far.summary.endswith(f"may decide: raise max_pulls {alone}")
+    assert not replace(guess, forecast=1_900).summary.endswith("to show.")
+    assert replace(far, verdict="running").summary.endswith("may decide.")
+    stopped = replace(far, verdict="running").with_hint("go on with it")
+    assert stopped.summary.endswith("which is cheaper to show. It was interrupted: go on with it.")
     for other in (
         replace(guess, verdict="running"),
         replace(guess, problem=relative(result, min_gap=0.1)),
@@ -254,9 +261,9 @@ def test_no_forecast(result):
 def test_forecasts_are_rounded(result):
     """A forecast is a guess: it has two digits, and the budget has room for twice as many."""
     guess = answered(result, "budget", candidates=ODD, evidence=14.9, forecast=65_293)
-    assert guess.enough_pulls == 140_000
+    assert guess.enough_pulls == guess.pulls + 140_000
     assert guess.summary.endswith(
-        "; about 66,000 more calls may decide: raise max_pulls to 140,000."
+        "; about 66,000 to 140,000 more calls may decide: raise max_pulls to 142,000."
     )
 
 
@@ -296,7 +303,7 @@ def test_nobody(result):
 def test_running(result):
     """A search that is not done has a guess too, once there are rewards."""
     guess = answered(result, "running", candidates=ODD, evidence=2.5, forecast=7000)
-    assert guess.summary.endswith("; about 7,000 more calls may decide.")
+    assert guess.summary.endswith("; about 7,000 to 14,000 more calls may decide.")
     start = oddarm.Search(NAMES).result()
     assert start.summary == "No guess yet, after 0 pulls of 20 arms."
     some = answered(result, "budget", counts=np.r_[result.counts[1:], 0])
@@ -312,14 +319,17 @@ def test_one_of_a_kind(result):
     assert repr(one).endswith(", 1 pull>")
     assert one.table(19).endswith("\n… and 1 more arm")
     guess = answered(result, "running", candidates=ODD, forecast=1)
-    assert guess.summary.endswith("; about 1 more call may decide.")
+    assert guess.summary.endswith("; about 1 to 2 more calls may decide.")
+    sizes = {**result.provenance["rewards"], "rows": [1] * 2000 + [1]}
+    last = replace(guess, provenance={**guess.provenance, "rewards": sizes})
+    assert last.summary.endswith("; about 1 more call may decide.")
     found = answered(result, "confirmed", ODD)
     found = replace(found, statuses=["normal", *["failed"] * 6, "outlier", *["failed"] * 12])
     assert "the other 1 host by " in replace(found, outliers=ODD[:1]).summary
 
 
 def test_rows(result):
-    """When the rows have ended, the arms with too few are named, the fewest first."""
+    """When the rows have ended, arms with too few are named, the fewest first; many are counted."""
     counts = np.full(20, 100)
     counts[[4, 9]] = 8, 5
     guess = answered(result, "rows", candidates=ODD, counts=counts, evidence=4.0)
@@ -330,6 +340,9 @@ def test_rows(result):
         "Try more rows, a larger min_gap, or rows='all' if these rows are all there is."
     )
     assert " There are too few calls to decide. Try more calls, " in guess.summary
+    many = replace(guess, provenance={**guess.provenance, "short": result.names[:17]})
+    some = "host-09, host-04 and host-00"
+    assert f"decide: 17 of 20 hosts have too few, such as {some}. Try" in many.summary
 
 
 def test_rows_remedies_can_be_followed(result):

@@ -261,7 +261,7 @@ def test_larger_budget(tmp_path, monkeypatch):
     ended = oddarm.find(Indexed(), strategy="rr", max_pulls=100, save=state)
     assert (ended.verdict, ended.enough_pulls) == ("budget", 200)
     call = f"oddarm.resume(oddarm.Search.load({str(state)!r}), …, max_pulls=200)"
-    assert ended.summary.endswith(f"about 50 more pulls may decide: {call}.")
+    assert ended.summary.endswith(f"about 50 to 100 more pulls may decide: {call}.")
     further = oddarm.resume(oddarm.Search.load(state), Indexed(), max_pulls=200)
     assert (further.verdict, further.pulls) == ("budget", 200)
     limited = oddarm.find(Indexed(), strategy="rr", max_pulls=100)

@@ -138,12 +138,28 @@ def test_names_of_arms_and_addresses_make_no_difference(error):
         oddarm.find(pull, NAMES)
 
 
-def test_rewards_that_do_not_fit_end_the_search_at_once():
-    """When the first rewards of three arms do not fit the model, the rule is shown at once."""
-    rewards = iter([0.25, 0.5, 0.75])
-    with pytest.raises(SourceError, match=r"0\.75.* must be 0 or 1 for Bernoulli rewards"):
-        oddarm.find(lambda arm: next(rewards), NAMES)  # noqa: ARG005
-    assert list(rewards) == []
+@pytest.mark.parametrize("how", HOWS)
+def test_a_reward_outside_the_range_ends_the_search_at_once(how):
+    """Ratings from 1 to 5 without a range end at the first that is not 1; nothing is retried."""
+    rng, told = random.Random(1), []
+
+    def rate(_):
+        told.append(1 if len(told) < 30 else 2 + rng.randrange(4))
+        return told[-1]
+
+    words = r"arm '[a-j]' gave a reward [2-5]\.0, must be 0 or 1 .* as in rewards=\(1, 5\)\."
+    with pytest.raises(SourceError, match=words) as caught:
+        drive(rate, how)
+    assert caught.value.result.errors == {}
+    assert len(told) == 31 if how == "serial" else len(told) <= 50
+
+
+def test_what_is_not_a_number_ends_the_search_if_no_pull_gives_one():
+    """A function that returns nothing is found out by its first three arms."""
+    calls = []
+    with pytest.raises(SourceError, match=r"failed alike \(reward None, must be a number\)"):
+        oddarm.find(calls.append, NAMES)
+    assert len(calls) == 3
 
 
 @pytest.mark.usefixtures("no_pauses")

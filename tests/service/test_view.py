@@ -104,7 +104,7 @@ def test_best_guess(monkeypatch):
     assert "gru, evidence 4.5 : 1 (you asked for 10 : 1)" in seen["summary"]
     search.tell("ams", 0)
     seen, _ = view(search)
-    assert seen["summary"].endswith("may decide: start a study with max_pulls=110.")
+    assert seen["summary"].endswith("may decide: start a study with max_pulls=101.")
 
 
 def test_price():

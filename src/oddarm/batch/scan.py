@@ -16,7 +16,7 @@ from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, a
 from oddarm.search import Search
 from oddarm.sources.table.files import FileOptions
 from oddarm.sources.table.opening import clip_of, picked, refuse_missing, warn_caller
-from oddarm.sources.table.rows import few_rows_sentence, range_sentence, single_rows_sentence
+from oddarm.sources.table.rows import single_rows_sentence, supposed
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
 from oddarm.tally import Tally
@@ -93,19 +93,14 @@ def scan(
             bad_rows=bad_rows,
         )  # fmt: skip
         sums = sums_of_table(data, pick, options, exact=rows == "all")
-    supposed = []
-    if sums.skipped:
-        were = "1 bad row was" if sums.skipped == 1 else f"{sums.skipped:,} bad rows were"
-        supposed.append(f"{were} left out.")
-    if sums.left_out:
-        supposed.append(few_rows_sentence(sums.left_out, least))
     warning = single_rows_sentence(sums.counts.tolist(), sums.name) if rows == "sample" else ""
     if warning:
         warn_caller(warning)
     model = _model(sums, rewards, rows)
-    if rewards is None and isinstance(model, Bounded) and rows == "sample":
-        supposed.append(range_sentence(model.low, model.high))
-    result = _look(sums, model, problem, supposed)
+    read_off = rewards is None and isinstance(model, Bounded) and rows == "sample"
+    limits = (model.low, model.high) if read_off else None
+    sentences = supposed(sums.skipped, sums.left_out, least, limits)
+    result = _look(sums, model, problem, sentences)
     if arm is None:
         return result
     return result.with_nouns(plural([arm] if isinstance(arm, str) else arm), "rows")
@@ -126,11 +121,11 @@ def _check_kind(data: Any, options: Mapping[str, object]) -> None:
             )
 
 
-def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, supposed: list[str]) -> Result:
+def _look(sums: ArmSums, model: Rewards, problem: ProblemOptions, sentences: list[str]) -> Result:
     """Return what the sums decide."""
     strategy = Fixed(pulls=int(sums.counts.max(initial=1)))
     search = Search(list(sums.arms), strategy, rewards=model, **problem)
-    search.supposes += supposed
+    search.supposes += sentences
     _fill(search.tally, sums)
     assert isinstance(search.run, FixedRun)
     search.run.adopt()

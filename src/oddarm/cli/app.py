@@ -12,6 +12,7 @@ from oddarm._text import printable
 from oddarm._version import __version__
 from oddarm.cli import find, plan, restored, scan, serve, simulate, studies, study, watch
 from oddarm.cli.exit_codes import INTERRUPTED, MEANINGS, TERMINATED, WRONG_USAGE
+from oddarm.cli.help import add_command
 from oddarm.cli.options import as_options, missing_words
 from oddarm.cli.signals import ended_by_signals
 from oddarm.errors import MissingColumnsError, OddarmError
@@ -45,14 +46,14 @@ def _options(
     del version
 
 
-app.command(epilog=MEANINGS)(ended_by_signals(find.find))
-app.command(epilog=MEANINGS)(scan.scan)
-app.command()(plan.plan)
-app.command(epilog=MEANINGS)(simulate.simulate)
-app.command()(serve.serve)
-app.command()(restored.restored)
-app.command()(studies.studies)
-app.command(epilog=MEANINGS)(watch.watch)
+add_command(app, ended_by_signals(find.find), MEANINGS)
+add_command(app, scan.scan, MEANINGS)
+add_command(app, plan.plan)
+add_command(app, simulate.simulate, MEANINGS)
+add_command(app, serve.serve)
+add_command(app, restored.restored)
+add_command(app, studies.studies)
+add_command(app, watch.watch, MEANINGS)
 app.add_typer(study.app, name="study")
 
 

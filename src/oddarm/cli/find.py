@@ -88,21 +88,16 @@ def find(
 
     For example:
 
-    oddarm find flights --plot flights.html
-
-    oddarm find requests.csv --arm host --reward timed_out
-
-    oddarm find 'logs/*.parquet' --arm host --reward "ms > 200" --min-gap 0.1
-
-    oddarm find sales.parquet --arm shop --reward amount --range 0,500 --where "year = 2024"
+        oddarm find flights --plot flights.html
+        oddarm find requests.csv --arm host --reward timed_out
+        oddarm find 'logs/*.parquet' --arm host --reward "ms > 200" --min-gap 0.1
+        oddarm find sales.csv --arm shop --reward eur --where "year = 2024"
 
     Stop with Ctrl-C and continue later, or see what each strategy needs:
 
-    oddarm find requests.csv --arm host --reward timed_out --save search.json
-
-    oddarm find requests.csv --arm host --reward timed_out --resume search.json
-
-    oddarm find flights --compare
+        oddarm find requests.csv --arm host --reward timed_out --save search.json
+        oddarm find requests.csv --arm host --reward timed_out --resume search.json
+        oddarm find flights --compare
     """
     refused = [name for name in OF_ONE_SEARCH if compare and _given(context, name)]
     if refused:
@@ -160,7 +155,7 @@ def find(
     if as_json:
         print(result.to_json(indent=2))
     else:
-        _show(result, source)
+        _show(result)
     if plot is not None:
         result.plot(plot)
     if not as_json:
@@ -174,11 +169,10 @@ def find(
 def _hint(result: oddarm.Result, save: Path | None) -> str:
     """Return the options that go on with the search."""
     words = [] if save is None else [f"--resume {printable(shlex.quote(str(save)))}"]
-    if result.ended_by_cost:
-        words.append("--max-cost …")
-    elif result.verdict == "budget":
-        words.append(f"--max-pulls {result.enough_pulls}")
-    return " ".join(words)
+    if result.verdict == "running":  # it was interrupted
+        again = "nothing was saved; with --save search.json, --resume search.json can go on later"
+        return again if save is None else f"go on with {words[0]}"
+    return " ".join([*words, shared.larger_budget(result)])
 
 
 def _saved_rows(search: oddarm.Search | None) -> RowsKind | None:
@@ -229,20 +223,12 @@ def _compare(
     if as_json:
         print(json.dumps(compared.to_dict(), indent=2, default=str))
         return
-    sentences = [compared.summary, *_about(source)]
-    shared.print_report(sentences, compared.table, compared.notes)
+    shared.print_report([compared.summary, *source.supposes], compared.table, compared.notes)
 
 
-def _show(result: oddarm.Result, source: TableSource) -> None:
+def _show(result: oddarm.Result) -> None:
     """Print the answer, notes about the data, why arms have failed, and the table."""
     reasons = [printable(f"{arm}: {reason}") for arm, reason in list(result.errors.items())[:5]]
     arms = max(20, int(result.odd.sum()))
-    sentences = [shared.summary(result), *_about(source), *reasons]
+    sentences = [shared.summary(result), *reasons]
     shared.print_report(sentences, lambda width: f"{result.table(arms, width=width)}\n")
-
-
-def _about(source: TableSource) -> tuple[str, str]:
-    """Return notes about a table: the assumed range, and bad rows; empty texts if none."""
-    rows = source.skipped
-    skipped = f"{rows:,} bad {'row was' if rows == 1 else 'rows were'} left out." if rows else ""
-    return source.note, skipped

@@ -60,6 +60,7 @@ __all__ = [
     "as_options",
     "check_plot",
     "check_written",
+    "larger_budget",
     "missing_words",
     "name_data",
     "open_data",
@@ -242,6 +243,13 @@ def summary(result: oddarm.Result) -> str:
     told = as_options(result.summary)
     same = all(as_options(name) == name for name in map(str, result.names))
     return told if same else result.summary
+
+
+def larger_budget(result: oddarm.Result) -> str:
+    """Return the option that lets a search go on after its budget."""
+    if result.ended_by_cost:
+        return "--max-cost …"
+    return f"--max-pulls {'…' if result.enough_pulls is None else result.enough_pulls}"
 
 
 def missing_words(error: MissingColumnsError, arguments: Sequence[str]) -> str:

@@ -103,11 +103,9 @@ def plan(
     The means come from a guess, from the data to be searched, or from pilot data, whose means are
     taken as those of endless arms:
 
-    oddarm plan --arms 50 --outliers 3 --gap 0.3 --spread 0.02 --rate 0.2
-
-    oddarm plan requests.csv --arm host --reward timed_out
-
-    oddarm plan pilot.csv --arm host --reward timed_out --replace
+        oddarm plan --arms 50 --outliers 3 --gap 0.3 --spread 0.02 --rate 0.2
+        oddarm plan requests.csv --arm host --reward timed_out
+        oddarm plan pilot.csv --arm host --reward timed_out --replace
     """
     items = _items(rows, data)
     if replace and rows is not None:

@@ -52,11 +52,9 @@ def scan(
 
     For example:
 
-    oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
-
-    zcat log.gz | oddarm scan - --format csv --arm host --reward "ms > 200"
-
-    oddarm scan sales.parquet --arm shop --reward amount --range 0,500 --rows all
+        oddarm scan requests.csv --arm host --reward timed_out --min-gap 0.1
+        zcat log.gz | oddarm scan - --format csv --arm host --reward "ms > 200"
+        oddarm scan sales.csv --arm shop --reward eur --range 0,500 --rows all
     """
     shared.check_plot(plot)
     problem = shared.problem_options(

@@ -22,7 +22,9 @@ EPSILON = OPTIONS["epsilon"].help.replace("2.5, unless", "2.5, or that of --conf
 
 
 def simulate(
-    means: Annotated[list[float] | None, typer.Argument(help="Means of the arms.")] = None,
+    means: Annotated[
+        list[float] | None, typer.Argument(metavar="MEANS", help="Means of the arms.")
+    ] = None,
     file: Annotated[
         Path | None,
         typer.Option(help="A file of means: one per line, or CSV with columns arm and mean."),
@@ -59,7 +61,7 @@ def simulate(
 
     Give the arms by MEANS, by --file or by --config. For example:
 
-    oddarm simulate --config upper-20-2.5 --plot out.png
+        oddarm simulate --config upper-20-2.5 --plot out.png
     """
     true_means, usual = _arms(means, file, config, seed)
     if epsilon is None and min_gap is None:
@@ -84,10 +86,7 @@ def simulate(
     with PullProgress(runs) as progress:
         if runs == 1:
             result = oddarm.simulate(true_means, strategy, progress=progress, **options)
-            budget = (
-                "--max-cost …" if result.ended_by_cost else f"--max-pulls {result.enough_pulls}"
-            )
-            results = [result.with_hint(budget)]
+            results = [result.with_hint(shared.larger_budget(result))]
         else:
             results = oddarm.simulate(
                 true_means, strategy, runs=runs, finished=progress.ended, **options

@@ -12,6 +12,7 @@ import typer
 
 from oddarm._text import printable
 from oddarm.cli import options as shared
+from oddarm.cli.help import add_command
 from oddarm.cli.places import Server, StorageOrNone, TokenFile, open_place
 from oddarm.errors import ParameterError
 from oddarm.options import DEFAULT_STRATEGY, DEFAULTS
@@ -22,19 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "line"]
 
-app = typer.Typer(
-    help="Make, pause, resume, export and delete a study.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-Name = Annotated[str, typer.Argument(help="The study.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
 
 
-@app.command()
 def create(
     name: Name,
-    arms: Annotated[list[str] | None, typer.Argument(help="The names of the arms.")] = None,
+    arms: Annotated[
+        list[str] | None, typer.Argument(metavar="ARMS", help="The names of the arms.")
+    ] = None,
     arms_file: Annotated[
         Path | None, typer.Option(help="A file with a name on each line, in place of ARMS.")
     ] = None,
@@ -51,6 +47,17 @@ def create(
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
+    costs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="What a pull of an arm costs; repeat it for every arm. [default: 1 each]",
+        ),
+    ] = None,
+    costs_file: Annotated[
+        Path | None, typer.Option(help="A file with NAME=NUMBER on each line, in place of --costs.")
+    ] = None,
+    max_cost: shared.MaxCost = None,
     reward_range: shared.Range = None,
     clip: shared.Clip = None,
     seed: Annotated[int, shared.search_option("seed")] = DEFAULTS["seed"],
@@ -66,23 +73,25 @@ def create(
     """Make a study.
 
     For example:
-    oddarm study create latency ams fra lhr gru --max-outliers 1 --server http://127.0.0.1:8321
+
+        oddarm study create latency ams fra lhr gru --max-outliers 1
+        oddarm study create calls --arms-file models.txt --costs-file prices.txt
     """
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
         slack=slack,
     )  # fmt: skip
+    names = _arms(arms, arms_file, arms_number)
     rest = {
         "strategy": strategy, "until": until, "bound": bound, "max_pulls": max_pulls, "seed": seed,
         "expired_reward": expired_reward, "rewards": _rewards(reward_range, clip),
+        "costs": _costs(costs, costs_file, names), "max_cost": max_cost,
     }  # fmt: skip
     options = {**problem, **{key: value for key, value in rest.items() if value is not None}}
-    names = _arms(arms, arms_file, arms_number)
     with open_place(storage, server, token_file) as place:
         _print(place.create(name, names, options), as_json)
 
 
-@app.command()
 def pause(
     name: Name,
     storage: StorageOrNone = None,
@@ -95,7 +104,6 @@ def pause(
         _print(place.set_paused(name, True), as_json)
 
 
-@app.command()
 def resume(
     name: Name,
     storage: StorageOrNone = None,
@@ -108,7 +116,6 @@ def resume(
         _print(place.set_paused(name, False), as_json)
 
 
-@app.command()
 def export(
     name: Name,
     storage: StorageOrNone = None,
@@ -122,7 +129,6 @@ def export(
             sys.stdout.write(text)
 
 
-@app.command()
 def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -183,6 +189,43 @@ def _arms(names: list[str] | None, file: Path | None, number: int | None) -> lis
     if number is not None:
         return number
     if file is not None:
-        lines = (text.strip() for text in file.read_text(encoding="utf-8").splitlines())
-        return [text for text in lines if text]
+        return _lines(file)
     return list(names or ())
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a file that are not blank."""
+    lines = (text.strip() for text in file.read_text(encoding="utf-8").splitlines())
+    return [text for text in lines if text]
+
+
+def _costs(
+    given: list[str] | None, file: Path | None, arms: list[str] | int
+) -> dict[Any, float] | None:
+    """Return what a pull of each arm costs; None if nothing says it."""
+    if given and file is not None:
+        raise ParameterError(f"--costs {given[0]} with --costs-file {file}: drop one.")
+    pairs = given or (None if file is None else _lines(file))
+    if pairs is None:
+        return None
+    number_of = {str(k): k for k in range(arms)} if isinstance(arms, int) else {}
+    costs: dict[Any, float] = {}
+    for pair in pairs:
+        name, _, number = (part.strip() for part in pair.rpartition("="))
+        try:
+            cost = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ParameterError(f"--costs {pair}: must be NAME=NUMBER, such as eu=1.")
+        arm = number_of.get(name, name)
+        if arm in costs:
+            raise ParameterError(f"--costs {pair}: {name} has a cost already, drop one.")
+        costs[arm] = cost
+    return costs
+
+
+DOES = "Make, pause, resume, export and delete a study."
+app = typer.Typer(help=DOES, short_help=DOES, no_args_is_help=True, rich_markup_mode=None)
+for command in (create, pause, resume, export, delete):
+    add_command(app, command)

@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def watch(
-    name: Annotated[str, typer.Argument(help="The study.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The study.")],
     storage: StorageOrNone = None,
     server: Server = None,
     token_file: TokenFile = None,

@@ -80,8 +80,8 @@ class Result:
             often too low.
         widest_gap: The widest that the gap around outliers can still be; None if unknown.
         cost: What all pulls cost; their number if no costs were given.
-        hint: How to go on with this search after its budget has ended, as part of a sentence; None
-            if only the caller knows.
+        hint: How to go on with this search after its budget has ended or it was interrupted, as
+            part of a sentence; None if only the caller knows.
     """
 
     names: Sequence[Any]
@@ -201,18 +201,19 @@ class Result:
         return replace(self, nouns=(printable(arms), printable(pulls)))
 
     def with_hint(self, hint: str) -> Result:
-        """Return the same result, which says how to go on if there is a forecast."""
-        return self if self.forecast is None else replace(self, hint=hint)
+        """Return the same result, which says how to go on with its search."""
+        return replace(self, hint=hint)
 
     @property
     def enough_pulls(self) -> int | None:
-        """A budget with room for twice the forecast, in two digits; None if that is unknown.
+        """A budget with room for twice the forecast; None if that is unknown.
 
-        A forecast is often too low. The budget is never larger than all rewards together.
+        A forecast is often too low. The budget is never larger than all rewards together. What it
+        adds to the pulls so far has two digits, so that a reader can add it up.
         """
         if self.forecast is None:
             return None
-        enough, in_all = two_digits(self.pulls + 2 * self.forecast), self.rewards_in_all
+        enough, in_all = self.pulls + two_digits(2 * self.forecast), self.rewards_in_all
         return enough if in_all is None else min(enough, in_all)
 
     @property

@@ -24,6 +24,8 @@ __all__ = [
     "two_digits",
 ]
 
+FEW = 3
+"""Of more arms that lack rows, a sentence says how many they are and names so many."""
 MOST_ODDS = 10**6
 """Higher odds are not spelled out."""
 
@@ -240,21 +242,40 @@ def _ranked(result: Result) -> list[str]:
 
 
 def _guess(result: Result) -> list[str]:
-    """The best guess, how good it is, and what would decide."""
-    unknown = result.verdict == "budget" and result.forecast is None and _all_pulled(result)
-    if not (unknown and result.strategy.confirms and result.problem.min_gap is None):
-        return [_best_guess(result)]
-    budget = "max_cost" if result.ended_by_cost else "max_pulls"
-    cheaper = "Say how far is far with min_gap, which is cheaper to show"
-    return [_best_guess(result), f"{cheaper}, or raise {budget}."]
+    """The best guess, how good it is, what would decide, and how to go on."""
+    sentences = [_best_guess(result)]
+    if _is_dear(result):
+        other = "" if result.forecast else f", or {result.hint or _hint(result)}"
+        sentences.append(f"Say how far is far with min_gap, which is cheaper to show{other}.")
+    if result.verdict == "running" and result.hint:
+        sentences.append(f"It was interrupted: {result.hint}.")
+    return sentences
+
+
+def _is_dear(result: Result) -> bool:
+    """Whether a search by the ratio alone would need more than all it has spent, or nobody knows.
+
+    A search that may still go on by itself is not judged.
+    """
+    forecast = result.forecast
+    if result.verdict == "budget":
+        far = forecast is None or forecast > result.pulls
+    else:
+        far = result.hint is not None and forecast is not None and forecast > result.pulls
+    by_ratio = result.strategy.confirms and result.problem.min_gap is None
+    return far and by_ratio and _all_pulled(result)
 
 
 def _rows(result: Result) -> list[str]:
     """The best guess after all rows, and which arms have too few."""
     count_of = dict(zip(result.names, result.counts.tolist(), strict=True))
     short = sorted(result.short, key=count_of.__getitem__)
+    arms, rows = result.nouns
     of = f", above all of {named(short)}" if short else ""
-    rows = result.nouns[1]
+    if len(short) > FEW:
+        in_all = len(result.names)
+        of = f": {len(short):,} of {in_all:,} {arms} have too few, such as {named(short[:FEW])}"
+        of = of if len(short) < in_all else f": all {in_all:,} {arms} have too few"
     ways = [f"more {rows}"]
     if result.strategy.confirms:
         floor = result.problem.min_gap
@@ -278,13 +299,17 @@ def _best_guess(result: Result) -> str:
         guess += "outlier at this scale"
     decide = ""
     if result.forecast is not None:
-        decide = f"; about {counted(two_digits(result.forecast), result.nouns[1], 'more ')} "
-        decide += "may decide"
-        in_all = result.rewards_in_all
+        in_all, few = result.rewards_in_all, two_digits(result.forecast)
+        many = (result.enough_pulls or 0) - result.pulls
+        noun = result.nouns[1]
         if in_all is not None and result.pulls + result.forecast > in_all:
+            decide = f"; about {counted(few, noun, 'more ')} may decide"
             decide += "" if result.verdict == "rows" else ", more than there are"
-        elif hint := result.hint or _hint(result):
-            decide += f": {hint}"
+        else:
+            up_to = f"{few:,} to " if few < many else ""
+            decide = f"; about {up_to}{counted(many, noun, 'more ')} may decide"
+            if result.verdict == "budget":
+                decide += f": {result.hint or _hint(result)}"
     if _guesses_scattered(result) and result.verdict != "rows":  # else the next sentence says it
         decide += "; try a larger min_gap"
     return f"Best guess after {result.spent}: {guess}{_known(result)}{decide}."
@@ -307,12 +332,11 @@ def _known(result: Result) -> str:
 
 
 def _hint(result: Result) -> str:
-    """How to go on, if nobody knows how the search was begun."""
-    if result.verdict != "budget":
-        return ""
+    """How to go on after a budget, if nobody knows how the search was begun."""
     if result.ended_by_cost:
         return "raise max_cost"
-    return f"raise max_pulls to {result.enough_pulls:,}"
+    enough = result.enough_pulls
+    return "raise max_pulls" if enough is None else f"raise max_pulls to {enough:,}"
 
 
 def _price_and_sureness(result: Result) -> str:

@@ -65,10 +65,11 @@ def find(
     Pulls that cost something and have no end get a budget of 1,000 per arm, unless `max_pulls` or
     `max_cost` is given; `max_pulls=None` is for a search without a budget.
 
-    A pull that raises, or returns something that is not a reward, is tried again after a pause.
+    A pull that raises, or returns something that is not a number, is tried again after a pause.
     When that does not help, the arm has failed: the error is in `Result.errors`, and the search
     goes on without the arm. If the first pulls of three arms fail with the same error, before any
-    pull has succeeded, the search stops at once with that error.
+    pull has succeeded, the search stops at once with that error. It also stops at once if a
+    reward is a number outside the range that `rewards` declares.
 
     Ctrl-C ends the search early: the result has the verdict "running" and all that is known so far.
     SIGTERM does the same, unless the program has a handler of its own.
@@ -94,8 +95,9 @@ def find(
             for data also what `oddarm.open_table` takes: arm, reward, where, rows, min_rows, …
 
     Raises:
-        SourceError: The first pulls of several arms fail alike, the source fails as a whole, or
-            too few arms are left that can be pulled; `error.result` is what was found.
+        SourceError: A reward is outside the declared range, the first pulls of several arms fail
+            alike, the source fails as a whole, or too few arms are left that can be pulled;
+            `error.result` is what was found.
 
     Examples:
         >>> import random
@@ -470,11 +472,19 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
 def _with_hint(search: Search, save: str | Path | None) -> Result:
     """Return the result with the call that goes on with a saved search, if it can go on."""
     result = search.result()
-    if save is None or search.run.verdict == "budget":
+    if result.verdict == "running":  # it was interrupted
+        again = "nothing was saved; with save='search.json', oddarm.resume can go on later"
+        return result.with_hint(again if save is None else f"go on with {_call(save)}")
+    if save is None or result.verdict != "budget" or search.run.verdict == "budget":
         return result
-    budget = f", max_pulls={result.enough_pulls}" if result.verdict == "budget" else ""
-    budget = ", max_cost=…" if result.ended_by_cost else budget
-    return result.with_hint(f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})")
+    enough = "…" if result.enough_pulls is None else result.enough_pulls
+    budget = "max_cost=…" if result.ended_by_cost else f"max_pulls={enough}"
+    return result.with_hint(_call(save, f", {budget}"))
+
+
+def _call(save: str | Path, budget: str = "") -> str:
+    """Return the call that goes on with a saved search."""
+    return f"oddarm.resume(oddarm.Search.load({str(save)!r}), …{budget})"
 
 
 def _in_event_loop() -> bool:

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from oddarm._typing import Indices, Wholes
-from oddarm.errors import OddarmError, ParameterError, RewardError, SourceError
+from oddarm.errors import (
+    OddarmError,
+    ParameterError,
+    RewardError,
+    RewardRangeError,
+    SourceError,
+)
 from oddarm.search import Search
 from oddarm.sources import Job, Source
 
@@ -148,7 +154,11 @@ class PullQueue:
         return pull.job
 
     def take(self, pull: Pending, rewards: Any) -> None:
-        """Tell the rewards of a pull, and those that waited for it."""
+        """Tell the rewards of a pull, and those that waited for it.
+
+        Raises:
+            SourceError: A reward is outside the declared range.
+        """
         if pull not in self._untold:  # its arm has failed
             return
         if isinstance(pull, PendingBlock):
@@ -160,6 +170,9 @@ class PullQueue:
             first = line[0]
             try:
                 self._tell(first)
+            except RewardRangeError as error:  # all pulls that fit by chance would mislead
+                name = self.search.names[first.arm]
+                raise self.ended(f"arm {name!r} gave a {error}") from error
             except RewardError as error:
                 first.drawn = False
                 self.fail(first, error)

@@ -94,7 +94,7 @@ METRICS = 'oddarm_studies{status="running",verdict="running"} 2.0\n'
 RESULT = {
     "verdict": "budget",
     "summary": "Best guess after 160 pulls: gru, evidence 14 : 1 (you asked for 20 : 1); "
-    "about 40 more pulls may decide: start a study with max_pulls=240.",
+    "about 40 to 80 more pulls may decide: start a study with max_pulls=240.",
     "outliers": [],
     "candidates": ["gru"],
     "evidence": 14.2,

@@ -96,6 +96,7 @@ class DuckRows(ShuffledRows):
         self._csv = bool(files) and files[0].reader == "csv"
         self._connection = connection
         self._files = files
+        self._with_sql = pick.query is not None  # whether what is run has SQL of the caller
         self._unread: list[Any] = []
         self._ends: list[int] = []  # where the rows of each of several files end
         try:
@@ -209,13 +210,15 @@ class DuckRows(ShuffledRows):
         """Make `picked`: the number of each row, the columns of the arm, and the reward."""
         columns = [row[0] for row in self._sql(f"DESCRIBE FROM {data}")]
         self._refuse_twins(columns)
+        named = {*self.pick.arm, self.pick.reward} <= set(columns)
+        self._with_sql |= not named or self.pick.where is not None
         for arm in self.pick.arm:
             try:
                 kind = self._type_of(arm, data, columns)
             except self._connection.error as error:
-                self._refuse_arm(arm, columns, error)
+                self._refuse_sql("arm", arm, columns, error)
             if kind.startswith(("STRUCT(", "TUPLE(")) and arm not in columns:
-                self._refuse_arm(arm, columns, SEVERAL)
+                self._refuse_sql("arm", arm, columns, SEVERAL)
         reward, number = self._reward(data, columns)
         self._sql(
             f"CREATE TEMP {self.stored} picked AS "
@@ -235,12 +238,12 @@ class DuckRows(ShuffledRows):
                 connection.check_expression(self.pick.where)
                 connection.fetch(f"EXPLAIN FROM {data} WHERE {self.pick.condition}")
             except connection.error as error:
-                self._refuse_where(columns, error)
+                self._refuse_sql("where", self.pick.where, columns, error)
         reward = as_sql(self.pick.reward, columns)
         try:
             kind = self._type_of(self.pick.reward, data, columns)
         except connection.error as error:
-            self._refuse_reward(columns, error)
+            self._refuse_sql("reward", self.pick.reward, columns, error)
         self._text = bool(_TEXT.fullmatch(kind))
         if self._text:
             truth = f"try_cast({reward} AS BOOLEAN)::INT"
@@ -319,9 +322,10 @@ class DuckRows(ShuffledRows):
         try:
             return self._connection.fetch(query)
         except self._connection.error as error:
-            if "GZIP" in str(error):
-                raise SourceError(damaged(self.name)) from None
-            remedy = "check the file and the SQL that was given"
+            own = not self._with_sql
+            if "GZIP" in str(error) or (own and self._files and not self._csv):
+                raise SourceError(damaged(self.name, sentence(error))) from None
+            remedy = "check the data" if own else "check the data and the SQL that was given"
             if isinstance(error, self._connection.denied):
                 remedy = "SQL, and a view, may read only the data that was named: copy the rows"
             raise SourceError(
@@ -341,7 +345,9 @@ class DuckColumns(DuckRows):
         files: Sequence[DataFile] = (),
     ) -> None:
         ShuffledRows.__init__(self, name, pick)
-        self._connection = connection
+        self._csv = bool(files) and files[0].reader == "csv"
+        self._connection, self._files = connection, files
+        self._with_sql = pick.query is not None
         try:
             if not files:  # then the data may be SQL of the caller
                 connection.seal(())

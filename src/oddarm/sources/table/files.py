@@ -208,9 +208,10 @@ def title(files: Sequence[DataFile]) -> str:
     return f"{files[0].name} and {len(files) - 1:,} more"
 
 
-def damaged(name: str) -> str:
-    """Return the sentence about a compressed file that does not end as it should."""
-    return f"{name} is damaged or cut short: write or fetch it again."
+def damaged(name: str, reason: str = "") -> str:
+    """Return the sentence about a file that is not whole."""
+    why = f" ({reason})" if reason else ""
+    return f"{name} is damaged or cut short{why}: write or fetch it again."
 
 
 def not_utf8(name: object, line: int, reader: str, guess: str = "latin-1") -> NoReturn:

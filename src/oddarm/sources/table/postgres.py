@@ -135,9 +135,9 @@ class PostgresRows(ShuffledRows):
             try:
                 cursor = self._describe(arm, columns)
             except error as reason:
-                self._refuse_arm(arm, columns, reason)
+                self._refuse_sql("arm", arm, columns, reason)
             if self._type_of(cursor) == "record":
-                self._refuse_arm(arm, columns, SEVERAL)
+                self._refuse_sql("arm", arm, columns, SEVERAL)
         return columns
 
     def _describe(self, text: str, columns: list[str]) -> Any:
@@ -159,12 +159,12 @@ class PostgresRows(ShuffledRows):
                 self._check_expression(self.pick.where)
                 self._execute(f"SELECT 1 FROM {self._data} WHERE {self.pick.condition} LIMIT 0")
             except error as reason:
-                self._refuse_where(columns, reason)
+                self._refuse_sql("where", self.pick.where, columns, reason)
         reward = as_sql(self.pick.reward, columns)
         try:
             cursor = self._describe(self.pick.reward, columns)
         except error as reason:
-            self._refuse_reward(columns, reason)
+            self._refuse_sql("reward", self.pick.reward, columns, reason)
         kind = self._type_of(cursor)
         if kind not in _NUMBERS:
             self._refuse_type(kind, 'turn it into a number in SQL, as in reward="score::float8"')

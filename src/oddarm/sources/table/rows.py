@@ -21,15 +21,14 @@ __all__ = [
     "ShuffledRows",
     "arm_name",
     "as_sql",
-    "few_rows_sentence",
     "identifier",
     "kind_of",
     "missing_columns",
-    "range_sentence",
     "refuse_query",
     "sentence",
     "single_rows_sentence",
     "suggested",
+    "supposed",
 ]
 
 
@@ -112,18 +111,33 @@ def single_rows_sentence(sizes: Sequence[int], name: str) -> str:
     )
 
 
-def few_rows_sentence(left_out: Sequence[Hashable], min_rows: int) -> str:
-    """Return the sentence about arms that were left out because they have too few rows."""
-    were = "1 arm was" if len(left_out) == 1 else f"{len(left_out):,} arms were"
-    return f"{were} left out, with fewer than {min_rows:,} rows: {named(left_out)}."
+def supposed(
+    skipped: int,
+    left_out: Sequence[Hashable],
+    min_rows: int,
+    limits: tuple[float, float] | None,
+) -> list[str]:
+    """Return what an answer about a table supposes, in sentences.
 
-
-def range_sentence(low: float, high: float) -> str:
-    """Return the sentence about a range of rewards that was read off a sample."""
-    return (
-        f"The rewards are supposed to stay between {low:g} and {high:g}, the least and the "
-        "greatest of the table."
-    )
+    Args:
+        skipped: How many bad rows were left out.
+        left_out: The arms that were left out because they have too few rows.
+        min_rows: The fewest rows of an arm.
+        limits: The range of rewards, if it was read off a sample.
+    """
+    sentences = []
+    if skipped:
+        sentences.append(f"{skipped:,} bad {'row was' if skipped == 1 else 'rows were'} left out.")
+    if left_out:
+        were = "1 arm was" if len(left_out) == 1 else f"{len(left_out):,} arms were"
+        sentences.append(f"{were} left out, with fewer than {min_rows:,} rows: {named(left_out)}.")
+    if limits is not None:
+        low, high = limits
+        sentences.append(
+            f"The rewards are supposed to stay between {low:g} and {high:g}, the least and the "
+            "greatest of the table."
+        )
+    return sentences
 
 
 class ShuffledRows(ABC):
@@ -235,32 +249,33 @@ class ShuffledRows(ABC):
                 "name the column that tells the arms apart."
             )
 
-    def _refuse_arm(self, arm: str, columns: Sequence[str], reason: object) -> NoReturn:
-        if re.fullmatch(r"\w*", arm):
-            what = f"{self.name} has no column {arm!r}"
+    def _refuse_sql(
+        self, option: str, text: str, columns: Sequence[str], reason: object
+    ) -> NoReturn:
+        """Raise the error about a column or SQL that the caller gave, and what was meant.
+
+        Args:
+            option: Which option gave it: arm, reward or where.
+            text: The column or the SQL.
+            columns: The columns that there are.
+            reason: What the database says.
+        """
+        unknown = text if re.fullmatch(r"\w+", text) else _unknown_column(reason)
+        if unknown is not None and unknown not in columns:
+            where = "" if unknown == text else f", which {option} == {text!r} names"
+            remedy = _meant((text, unknown), columns) or f"{self._header_remedy(columns)}."
+            raise SourceError(
+                f"{self.name} has no column {unknown!r}{where}: name one of {_listed(columns)}"
+                f"{remedy}"
+            ) from None
+        if option == "where":
+            what, example = f"is not an SQL condition on {self.name}", "year = 2024"
         else:
-            what = (
-                f"arm == {arm!r} is neither a column of {self.name} nor an SQL expression "
-                f"({sentence(reason)})"
-            )
+            what = f"is neither a column of {self.name} nor an SQL expression"
+            example = "lower(host)" if option == "arm" else "ms > 200"
         raise SourceError(
-            f"{what}: name the arm by one of {_listed(columns)}"
-            f"{_meant(arm, columns) or f'{self._header_remedy(columns)}.'}"
-        ) from None
-
-    def _refuse_reward(self, columns: Sequence[str], reason: object) -> NoReturn:
-        raise SourceError(
-            f"reward == {self.pick.reward!r} is neither a column of {self.name} nor an SQL "
-            f"expression ({sentence(reason)}): name one of {_listed(columns)}, or write an "
-            f"expression of them, such as x > 15"
-            f"{_meant(self.pick.reward, columns) or f'{self._header_remedy(columns)}.'}"
-        ) from None
-
-    def _refuse_where(self, columns: Sequence[str], reason: object) -> NoReturn:
-        raise SourceError(
-            f"where == {self.pick.where!r} is not an SQL condition on {self.name} "
-            f"({sentence(reason)}): write one on {_listed(columns)}"
-            f"{_meant(self.pick.where or '', columns) or '.'}"
+            f"{option} == {text!r} {what} ({sentence(reason)}): write one of the columns "
+            f"{_listed(columns)}, such as {example}."
         ) from None
 
     def _refuse_type(self, kind: str, remedy: str) -> NoReturn:
@@ -331,9 +346,29 @@ def arm_name(value: Any) -> Hashable:
 
 
 def sentence(reason: object) -> str:
-    """Return the first line of a database's message, without its full stop."""
+    """Return the first line of a database's message, without its kind and its full stop.
+
+    Examples:
+        >>> sentence('Binder Error: Referenced table "x" not found!')
+        'Referenced table "x" not found'
+    """
     lines = str(reason).strip().splitlines()
-    return lines[0].strip().rstrip(".!:") if lines else type(reason).__name__
+    if not lines:
+        return type(reason).__name__
+    return re.sub(r"^[A-Z]\w*( \w+)* Error: ", "", lines[0].strip()).rstrip(".!:")
+
+
+def _unknown_column(reason: object) -> str | None:
+    """Return the column that a database did not find; None if that is not what it says.
+
+    Examples:
+        >>> _unknown_column('Binder Error: Referenced column "slo" not found in FROM clause!')
+        'slo'
+        >>> _unknown_column('column "slo" does not exist'), _unknown_column("syntax error")
+        ('slo', None)
+    """
+    found = re.search(r'column "(.+?)" (?:not found|does not exist)', str(reason))
+    return found[1] if found else None
 
 
 def _listed(columns: Sequence[str], limit: int = 12) -> str:
@@ -341,12 +376,10 @@ def _listed(columns: Sequence[str], limit: int = 12) -> str:
     return f"{shown} and {len(columns) - limit} more" if len(columns) > limit else shown
 
 
-def _meant(text: str, columns: Sequence[str]) -> str:
-    """Return a question about the column that is most like a word of the text; empty if none is."""
+def _meant(words: Sequence[str], columns: Sequence[str]) -> str:
+    """Return a question about the column that is most like the first word with one; else empty."""
     folded = {column.lower(): column for column in columns}
-    for word in [text, *re.findall(r"[^\W\d]\w*", text)]:
-        if word in columns:
-            continue
+    for word in words:
         similar = difflib.get_close_matches(word.lower(), folded, n=1)
         if similar:
             return f"; did you mean {folded[similar[0]]!r}?"

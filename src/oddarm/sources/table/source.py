@@ -15,12 +15,7 @@ from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, RowsKind, SubGa
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
-from oddarm.sources.table.rows import (
-    ShuffledRows,
-    few_rows_sentence,
-    range_sentence,
-    single_rows_sentence,
-)
+from oddarm.sources.table.rows import ShuffledRows, single_rows_sentence, supposed
 
 __all__ = ["TableSource"]
 
@@ -90,13 +85,9 @@ class TableSource(ListedSource):
 
     @property
     def supposes(self) -> Sequence[str]:
-        """Which arms are left out, and that a range read off a sample holds beyond it."""
-        sentences = []
-        if self.left_out:
-            sentences.append(few_rows_sentence(self.left_out, self._min_rows))
-        if self.note and self._sampled:
-            sentences.append(range_sentence(self._rewards.low, self._rewards.high))
-        return sentences
+        """Which rows and arms are left out, and that a range read off a sample holds beyond it."""
+        limits = (self._rewards.low, self._rewards.high) if self.note and self._sampled else None
+        return supposed(self.skipped, self.left_out, self._min_rows, limits)
 
     def draw(self, arm: Any, count: int = 1) -> Floats:
         """Return the next `count` rewards of an arm; fewer only if it has no more rows."""

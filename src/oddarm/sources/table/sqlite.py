@@ -49,7 +49,7 @@ def open_sqlite(file: DataFile, pick: Pick, kind: Callable[..., R]) -> R:
 
 def _copied(file: DataFile, pick: Pick, connection: Connection) -> str:
     """Copy the rows to the temporary table `data`; return what they are called."""
-    with closing(_opened(file)) as database, _explained(file):
+    with closing(_opened(file)) as database, _explained(file, pick.query):
         database.execute("BEGIN")  # all of it is read as it is now
         # A SQLite table has no rule that its columns must keep; a view is a table, too.
         tables = database.execute(
@@ -83,16 +83,17 @@ def _only_reads(action: int, first: str | None, second: str | None, *_: object) 
 
 
 @contextmanager
-def _explained(file: DataFile) -> Iterator[None]:
+def _explained(file: DataFile, query: str | None = None) -> Iterator[None]:
     """Turn an error of SQLite into a sentence."""
     try:
         yield
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from None
+        what = "the file" if query is None else "the file and the query"
         raise SourceError(
-            f"{file.name} cannot be read ({sentence(error)}): check the file and the SQL that was "
-            "given, and close the file where it is open for writing."
+            f"{file.name} cannot be read ({sentence(error)}): check {what}, and close the file "
+            "where it is open for writing."
         ) from None
 
 
