@@ -26,6 +26,7 @@ from oddarm.rewards import Bernoulli
 from oddarm.store.database import schema, sqlite
 from oddarm.store.database.base import open_database
 from oddarm.store.draws import ids_of
+from oddarm.store.study import TABLES
 from oddarm.strategies.adaptive.constants import OLD_PLANNER
 from oddarm.testing import NAMES
 
@@ -512,3 +513,18 @@ def test_waits_do_not_add_up(path, monkeypatch):
 def test_nothing_is_left_beside(path):
     """A closed study leaves the one file."""
     assert sorted(Path(path).parent.iterdir()) == [path]
+
+
+def test_every_table_that_holds_studies_is_known(tmp_path):
+    """What deletes a study, or gives it another number, reaches all of its rows."""
+    made = sqlite3.connect(tmp_path / "s.db")
+    for statement in (statement for step in schema.MIGRATIONS for statement in step):
+        made.execute(statement)
+    named = made.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    of_studies = {
+        name
+        for (name,) in named
+        if "study" in {column[1] for column in made.execute(f"PRAGMA table_info({name})")}
+    }
+    made.close()
+    assert of_studies == set(TABLES)
