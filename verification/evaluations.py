@@ -1,11 +1,11 @@
 """What odd samples of an evaluation cost beside the full run: real tasks of inspect_ai.
 
-A task has 40 samples. 37 pass in 85 to 100 % of epochs, three in 5 to 35 %, drawn at random for each
-seed; or all 40 pass in 85 to 100 %. These tasks, `min_gap` and the seeds were chosen before
-anything was measured. inspect_ai runs them with its mock model; more seeds are simulated by the same
-search without it. Beside each stand two designs that run all samples equally often: one with the
-same promise, and a plain guess from the shares of passes, the cheapest that is right often enough
-for exactly these tasks.
+A task has 40 samples. 37 pass in 85 to 100 % of epochs, three in 5 to 35 %, drawn at random for
+each seed; or all 40 pass in 85 to 100 %. These tasks, `min_gap` and the seeds were chosen before
+anything was measured. inspect_ai runs them with its mock model; more seeds are simulated by the
+same search without it. Beside each stand two designs that run all samples equally often: one with
+the same promise, and a plain guess from the shares of passes, the cheapest that is right often
+enough for exactly these tasks.
 """
 
 from __future__ import annotations

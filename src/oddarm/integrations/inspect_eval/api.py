@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from inspect import signature
 from pathlib import Path
@@ -127,9 +128,10 @@ def odd_samples(
 
     source = SearchSource(samples, drive)
     reader = ScoreReader(value_to_float(), scorer, score_key, score_errors)
-    counts = {} if search is None else dict(zip(search.names, search.tally.counts.tolist(), strict=True))
+    told = [] if search is None else search.tally.counts.tolist()
     seed = options.get("seed", 0) if search is None else search.seed
-    source.book = book = RunBook(groups, source.start, reader, done=counts, seed=seed)
+    done = dict(zip(groups, told, strict=False))
+    source.book = book = RunBook(groups, source.start, reader, done=done, seed=seed)
     if search is None:
         budgeted: SearchOptions = {**options, **_budget(max_epochs, len(samples), options)}
         search, pulls = prepare(book.run, list(groups), strategy, budgeted)
@@ -142,7 +144,7 @@ def odd_samples(
     session = run_options.session(search, pulls)
     epochs = MAX_EPOCHS if search.max_pulls is None else -(-search.max_pulls // len(samples))
     logs = []
-    try:
+    with suppress(KeyboardInterrupt):  # what is known so far is the result
         logs = run_eval(
             _searched(given, source),
             epochs=max(epochs, 1),
@@ -150,11 +152,11 @@ def odd_samples(
             max_samples=in_flight,
             **eval_with,
         )
-    except KeyboardInterrupt:
-        pass  # what is known so far is the result
     result = search.result().with_nouns("samples" if by is None else plural([by]), "runs")
     for log in logs:
-        complete_header(log, given.dataset, list(samples), book.most_epochs, result)
+        complete_header(
+            log, given.dataset, list(samples), max(book.epochs.values(), default=1), result
+        )
     driver = source.driver
     if driver is not None and driver.done() and not driver.cancelled():
         driver.result()  # raises what ended the search

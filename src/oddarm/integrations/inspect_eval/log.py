@@ -16,7 +16,7 @@ __all__ = ["complete_header"]
 def complete_header(
     log: EvalLog, dataset: Dataset, ids: list[SampleId], epochs: int, result: Result
 ) -> None:
-    """Write the dataset, the most epochs of a sample and the answer into the header of a log.
+    """Write the dataset, the last epoch of a sample and the answer into the header of a log.
 
     inspect_ai wrote it before a sample was asked for: with no samples, and the epochs of the
     budget. The samples in the log stay as they are.
@@ -25,7 +25,7 @@ def complete_header(
     about = header.eval.dataset
     about.samples, about.sample_ids = len(ids), ids
     about.name, about.location = dataset.name, dataset.location
-    header.eval.config.epochs = max(epochs, 1)
+    header.eval.config.epochs = epochs
     header.eval.metadata = {**(header.eval.metadata or {}), "oddarm": _answer(result)}
     write_eval_log(header, log.location, header_only=True)
 

@@ -30,7 +30,7 @@ class RunBook:
         seed: For the samples of groups.
 
     Attributes:
-        begun: How many epochs of each sample were begun by this book.
+        epochs: The last epoch of each sample that was begun.
     """
 
     def __init__(
@@ -48,19 +48,14 @@ class RunBook:
         self._done = done or {}
         self._rngs = {arm: random.Random(f"{seed}/{k}") for k, arm in enumerate(groups)}
         self._waiting: dict[tuple[str, int], asyncio.Future[Any]] = {}
-        self.begun: dict[SampleId, int] = {}
-
-    @property
-    def most_epochs(self) -> int:
-        """The most epochs that a sample was begun."""
-        return max(self.begun.values(), default=0)
+        self.epochs: dict[SampleId, int] = {}
 
     async def run(self, arm: Any) -> float:
         """Run one epoch of a sample of an arm and return its reward."""
         samples = self._groups[arm]
         sample = samples[0] if len(samples) == 1 else self._rngs[arm].choice(samples)
-        self.begun[sample] = self.begun.get(sample, 0) + 1
-        epoch = self._done.get(arm, 0) + self.begun[sample]
+        epoch = self.epochs.get(sample, self._done.get(arm, 0)) + 1
+        self.epochs[sample] = epoch
         outcome = asyncio.get_running_loop().create_future()
         self._waiting[str(sample), epoch] = outcome
         self._start(sample, epoch)

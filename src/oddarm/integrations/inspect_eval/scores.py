@@ -59,7 +59,7 @@ class ScoreReader:
     def _chosen(self, scores: Mapping[str, Any]) -> Any:
         if self.scorer is None and len(scores) == 1:
             return next(iter(scores.values()))
-        if self.scorer in scores:
+        if self.scorer is not None and self.scorer in scores:
             return scores[self.scorer]
         names = ", ".join(map(repr, scores))
         said = "scorer is missing" if self.scorer is None else f"scorer == {self.scorer!r}"
@@ -75,7 +75,7 @@ class ScoreReader:
             if not isinstance(value, str | int | float):
                 raise SourceError("the score is a list, must be a value, or several by name.")
             return value
-        if self.key not in value:
+        if self.key is None or self.key not in value:
             names = ", ".join(map(repr, value))
             said = "score_key is missing" if self.key is None else f"score_key == {self.key!r}"
             raise SourceError(f"{said}, must be one of {names}: it names the value that counts.")
