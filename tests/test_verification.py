@@ -6,6 +6,7 @@ import pytest
 from verification import (
     bounded,
     coverage,
+    evaluations,
     evidence,
     flaky,
     gold,
@@ -99,6 +100,15 @@ def test_flaky():
     runs, count = flaky.cheapest_fixed(range(20), 0.0, 0.95)
     assert 40 < runs < 70
     assert count == 1
+
+
+@pytest.mark.slow
+def test_evaluations():
+    """The odd samples of evaluations are found, and a fixed number of epochs has to be searched."""
+    found = list(evaluations.checks(seeds=0, simulated=3))
+    assert [str(c) for c in found if not c.holds] == []
+    assert [c.runs for c in found] == [3, 3]
+    assert evaluations.guess_epochs([0], 3, 0.5) < 20
 
 
 FALSE_CLAIMS = [
