@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -142,21 +143,23 @@ def odd_samples(
         pulls = FunctionSource(book.run, search.names, search.rewards)
     run_options = RunOptions(None, in_flight, None, retries, None, tuple(callbacks), save)
     session = run_options.session(search, pulls)
-    epochs = MAX_EPOCHS if search.max_pulls is None else -(-search.max_pulls // len(samples))
+    planned = MAX_EPOCHS if search.max_pulls is None else -(-search.max_pulls // len(samples))
     logs = []
     with suppress(KeyboardInterrupt):  # what is known so far is the result
         logs = run_eval(
             _searched(given, source),
-            epochs=max(epochs, 1),
+            epochs=max(planned, 1),
             fail_on_error=False,
             max_samples=in_flight,
             **eval_with,
         )
     result = search.result().with_nouns("samples" if by is None else plural([by]), "runs")
+    epochs = max(book.epochs.values(), default=1)
     for log in logs:
-        complete_header(
-            log, given.dataset, list(samples), max(book.epochs.values(), default=1), result
-        )
+        try:
+            complete_header(log, given.dataset, list(samples), epochs, result)
+        except OSError as error:  # no reason to lose the answer
+            warnings.warn(f"the log could not be completed ({error})", stacklevel=2)
     driver = source.driver
     if driver is not None and driver.done() and not driver.cancelled():
         driver.result()  # raises what ended the search

@@ -46,7 +46,10 @@ class RunBook:
         self._start = start
         self._read = read
         self._done = done or {}
-        self._rngs = {arm: random.Random(f"{seed}/{k}") for k, arm in enumerate(groups)}
+        self._rngs = {  # that of a search that goes on draws other samples
+            arm: random.Random(f"{seed}/{k}/{self._done.get(arm, 0)}")
+            for k, arm in enumerate(groups)
+        }
         self._waiting: dict[tuple[str, int], asyncio.Future[Any]] = {}
         self.epochs: dict[SampleId, int] = {}
 
