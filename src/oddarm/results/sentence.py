@@ -24,6 +24,8 @@ __all__ = [
     "two_digits",
 ]
 
+ENOUGH = 3
+"""The fewest arms of a search."""
 FEW = 3
 """Of more arms that lack rows, a sentence says how many they are and names so many."""
 MOST_ODDS = 10**6
@@ -277,6 +279,10 @@ def _rows(result: Result) -> list[str]:
         of = f": {len(short):,} of {in_all:,} {arms} have too few, such as {named(short[:FEW])}"
         of = of if len(short) < in_all else f": all {in_all:,} {arms} have too few"
     ways = [f"more {rows}"]
+    least = 1 + max((count_of[arm] for arm in short), default=0)
+    kept = sum(count >= least for count in count_of.values())
+    if rows == "rows" and short and 2 * kept >= max(len(count_of), 2 * ENOUGH):
+        ways.append(f"min_rows={least} to leave such {arms} out")
     if result.strategy.confirms:
         floor = result.problem.min_gap
         ways.append("min_gap to say how far is far" if floor is None else "a larger min_gap")
