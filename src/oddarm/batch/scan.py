@@ -93,7 +93,7 @@ def scan(
             bad_rows=bad_rows,
         )  # fmt: skip
         sums = sums_of_table(data, pick, options, exact=rows == "all")
-    warning = doubts(sums, rows == "sample")
+    warning = doubts(sums, rows == "sample", arm)
     if warning:
         warn_caller(warning)
     model = _model(sums, rewards, rows)

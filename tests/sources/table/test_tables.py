@@ -579,8 +579,12 @@ def test_an_interrupted_draw_sets_no_arm_aside(ctrl_c_soon, tmp_path, monkeypatc
     data = pa.table({"host": ARMS * 50, "slow": [0, 1, 1, 0] * 50})
     with oddarm.open_table(data, "host", "slow") as source:
         connection = source.table._connection
-        monkeypatch.setattr(source.table, "read", lambda *_: connection.fetch_numpy(LONG, []))
-        ctrl_c_soon()
+
+        def read(*_):
+            ctrl_c_soon()
+            return connection.fetch_numpy(LONG, [])
+
+        monkeypatch.setattr(source.table, "read", read)
         result = oddarm.find(source, max_outliers=1, save=tmp_path / "s.json")
     assert (result.verdict, result.errors) == ("running", {})
 

@@ -118,12 +118,13 @@ class Described(Protocol):
     def zero_one(self) -> bool: ...
 
 
-def doubts(table: Described, sampled: bool) -> str:
+def doubts(table: Described, sampled: bool, arm: object) -> str:
     """Return warnings about the arms of a table, in sentences; empty if nothing is odd.
 
     Args:
         table: The table.
         sampled: Whether its rows are a sample of what the arms do.
+        arm: The column of the arms, or several.
     """
     name, n, single = table.name, len(table.arms), list(table.sizes).count(1)
     sentences = []
@@ -134,16 +135,17 @@ def doubts(table: Described, sampled: bool) -> str:
             "or pass rows='all' if the rows are all that there is."
         )
     alike: dict[str, list[str]] = {}
-    for arm in table.arms:
-        if isinstance(arm, str):
-            alike.setdefault(arm.strip().lower(), []).append(arm)
+    for known in table.arms:
+        if isinstance(known, str):
+            alike.setdefault(known.strip().lower(), []).append(known)
     twins = [arms for arms in alike.values() if len(arms) > 1]
     if twins:
         first, second = sorted(twins[0])[:2]
+        column = arm if isinstance(arm, str) and arm.isidentifier() else "host"
         sentences.append(
             f"{sum(map(len, twins)):,} of {n:,} arms of {name} differ from another one only by "
             f"case or spaces, such as {first!r} and {second!r}: if they are the same, name the arm "
-            'by SQL, as in arm="lower(trim(host))".'
+            f'by SQL, as in arm="lower(trim({column}))".'
         )
     return " ".join(sentences)
 

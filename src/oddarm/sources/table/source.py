@@ -65,7 +65,7 @@ class TableSource(ListedSource):
         self._sampled = kind == "sample" and not replace
         self._sizes: Wholes = np.array(rows.sizes, dtype=np.int64)
         super().__init__(list(rows.arms), self._model(rows, rewards, kind))
-        self.warning = doubts(rows, self._sampled)
+        self.warning = doubts(rows, self._sampled, rows.pick.arm[0])
         n = len(self._arms)
         block = min(max(_AHEAD_IN_ALL // n, 64), _AHEAD, int(self._sizes.max()))
         self._drawn: Wholes = np.zeros(n, dtype=np.int64)
