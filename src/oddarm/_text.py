@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_POOLS",
     "csv_cell",
+    "exact",
     "group_dict",
     "groups_sentence",
     "named",
@@ -134,6 +135,16 @@ def group_dict(group: Group) -> dict[str, Any]:
     """Return a group as JSON values; an infinite ε is None."""
     epsilon = group.max_epsilon
     return {**asdict(group), "max_epsilon": epsilon if epsilon < math.inf else None}
+
+
+def exact(value: float) -> str:
+    """Return a number with all its digits, a whole one without a point.
+
+    Examples:
+        >>> exact(4.0), exact(1234567.25)
+        ('4', '1234567.25')
+    """
+    return repr(float(value)).removesuffix(".0")
 
 
 def shortened(text: str, length: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oddarm._checks import real_number, whole_number
+from oddarm._text import exact
 from oddarm._typing import Flags, Floats
 from oddarm.errors import ParameterError, RewardError, RewardRangeError
 
@@ -138,8 +139,8 @@ class Rewards:
         bad = (values < self.low) | (values > self.high)
         if bad.any():
             first = float(values[bad][0])
-            low, high = _plain(self.low), _plain(self.high)
-            wider = f"{_plain(min(first, self.low))}, {_plain(max(first, self.high))}"
+            low, high = exact(self.low), exact(self.high)
+            wider = f"{exact(min(first, self.low))}, {exact(max(first, self.high))}"
             raise RewardRangeError(
                 f"reward {first}{_position(bad)}, must be in [{low}, {high}] as declared: pass the "
                 f"least and the greatest reward that there can be, as in rewards=({wider}), or "
@@ -188,11 +189,10 @@ class Bernoulli(Rewards):
         bad = (values != 0) & (values != 1)
         if bad.any():
             first = float(values[bad][0])
-            low, high = map(_plain, _common_range(first))
             raise RewardRangeError(
                 f"reward {first}{_position(bad)}, must be 0 or 1 unless other rewards are "
                 "declared: pass the least and the greatest reward that there can be, as in "
-                f"rewards=({low}, {high})."
+                f"{example_range(first)}."
             )
 
 
@@ -359,6 +359,12 @@ def _sizes(name: str, given: Any) -> tuple[int, ...]:
     return tuple(whole_number(f"a size in {name}", size, 1, 2**53) for size in sizes)
 
 
+def example_range(value: float) -> str:
+    """Return how to declare a range that holds a value, as an example."""
+    low, high = map(exact, _common_range(value))
+    return f"rewards=({low}, {high})"
+
+
 def _common_range(value: float) -> tuple[float, float]:
     """Return a range that holds a value, of a kind that is common, as an example.
 
@@ -372,11 +378,6 @@ def _common_range(value: float) -> tuple[float, float]:
     if 1 <= value <= 5:
         return 1.0, 5.0
     return 0.0, 1.0 if value < 1 else float(f"1e{math.ceil(math.log10(value))}")
-
-
-def _plain(value: float) -> str:
-    """Return a number with all its digits, a whole one without a point."""
-    return repr(value).removesuffix(".0")
 
 
 def _position(bad: Flags) -> str:

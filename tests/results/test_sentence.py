@@ -337,7 +337,8 @@ def test_rows(result):
     assert replace(guess, provenance=short).with_nouns("hosts", "rows").summary == (
         "Best guess after 2,000 rows: host-07 and host-13, evidence 4 : 1 (you asked for 20 : 1). "
         "There are too few rows to decide, above all of host-09, host-04 and host-02. "
-        "Try more rows, a larger min_gap, or rows='all' if these rows are all there is."
+        "Try more rows, min_rows=9 to leave out hosts with few rows, a larger min_gap, or "
+        "rows='all' if these rows are all there is."
     )
     assert " There are too few calls to decide. Try more calls, " in guess.summary
     many = replace(guess, provenance={**guess.provenance, "short": result.names[:17]})

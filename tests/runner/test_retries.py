@@ -147,7 +147,7 @@ def test_a_reward_outside_the_range_ends_the_search_at_once(how):
         told.append(1 if len(told) < 30 else 2 + rng.randrange(4))
         return told[-1]
 
-    words = r"arm '[a-j]' gave a reward [2-5]\.0, must be 0 or 1 .* as in rewards=\(1, 5\)\."
+    words = r"arm '[a-j]' gave reward [2-5]\.0, must be 0 or 1 .* as in rewards=\(1, 5\)\."
     with pytest.raises(SourceError, match=words) as caught:
         drive(rate, how)
     assert caught.value.result.errors == {}

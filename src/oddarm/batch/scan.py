@@ -16,7 +16,7 @@ from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, a
 from oddarm.search import Search
 from oddarm.sources.table.files import FileOptions
 from oddarm.sources.table.opening import clip_of, picked, refuse_missing, warn_caller
-from oddarm.sources.table.rows import single_rows_sentence, supposed
+from oddarm.sources.table.rows import check_declared, doubts, supposed
 from oddarm.sources.table.sums import ArmSums, sums_of_arrays, sums_of_table
 from oddarm.strategies.fixed import Fixed, FixedRun
 from oddarm.tally import Tally
@@ -93,7 +93,7 @@ def scan(
             bad_rows=bad_rows,
         )  # fmt: skip
         sums = sums_of_table(data, pick, options, exact=rows == "all")
-    warning = single_rows_sentence(sums.counts.tolist(), sums.name) if rows == "sample" else ""
+    warning = doubts(sums, rows == "sample", arm)
     if warning:
         warn_caller(warning)
     model = _model(sums, rewards, rows)
@@ -163,13 +163,7 @@ def _model(sums: ArmSums, rewards: Any, rows: RowsKind) -> Rewards:
         )
     else:
         model = Bounded(minimum=sums.low, maximum=sums.high)
-    fits = sums.zero_one if isinstance(model, Bernoulli) else True
-    if not fits or sums.low < model.low or sums.high > model.high:
-        must = "0 or 1" if isinstance(model, Bernoulli) else f"in [{model.low:g}, {model.high:g}]"
-        raise SourceError(
-            f"rewards of {sums.name} go from {sums.low:g} to {sums.high:g}, must be {must} as "
-            "declared: leave rewards out, or declare their range (low, high)."
-        )
+    check_declared(sums, model)
     if isinstance(model, SubGaussian) and rows == "all":
         raise ParameterError(
             "rows == 'all' with sub-Gaussian rewards, which have no end: leave rewards out."

@@ -69,6 +69,7 @@ __all__ = [
     "reward_range",
     "search_option",
     "shown_loading",
+    "warn",
 ]
 
 
@@ -224,6 +225,10 @@ VALUED = re.compile(
     rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?==')|rows(?=='))"
     r"(?: == |=)'?([\w.+-]*\w)'?"
 )
+RANGE = re.compile(r"\brewards=(oddarm\.rewards\.Clipped)?\(([^\s,()]+), ([^\s,()]+)\)")
+"""How Python declares the range of rewards."""
+ARM_OR_REWARD = re.compile(r"\b(arm|reward)=(?=\")")
+"""A column or SQL in double quotes, which are those of a shell, too."""
 NAMED = re.compile(rf"(?<![\w'\"/.-])({NAMES})(?![\w'\"/=-]| ==|\.\w)")
 
 
@@ -233,7 +238,13 @@ def as_options(message: str) -> str:
     Examples:
         >>> as_options("min_gap == -1.0, must be > 0: pass until='found', or epsilon.")
         '--min-gap -1.0, must be > 0: pass --until found, or --epsilon.'
+        >>> as_options('reward 3, as in rewards=(1, 5): write reward="ms > 9".')
+        'reward 3, as in --range 1,5: write --reward "ms > 9".'
     """
+    message = RANGE.sub(
+        lambda found: f"--{'clip' if found[1] else 'range'} {found[2]},{found[3]}", message
+    )
+    message = ARM_OR_REWARD.sub(r"--\1 ", message)
     message = VALUED.sub(lambda found: f"{_flag(found[1])} {found[2]}", message)
     return NAMED.sub(lambda found: _flag(found[1]), message)
 
@@ -295,8 +306,13 @@ def open_data(named: NamedData, silent: bool = False, **options: Any) -> TableSo
         warnings.simplefilter("ignore")
         source = oddarm.open_table(named.data, named.arm, named.reward, rows=named.rows, **options)
     if source.warning:
-        print(f"oddarm: {printable(source.warning)}", file=sys.stderr)
+        warn(source.warning)
     return source
+
+
+def warn(words: str) -> None:
+    """Print a warning of oddarm in the words of the command line."""
+    print(f"oddarm: {printable(as_options(words))}", file=sys.stderr)
 
 
 class NamedData(NamedTuple):

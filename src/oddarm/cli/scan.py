@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -72,7 +71,7 @@ def scan(
         ).with_nouns(noun or plural(named.columns), "rows")  # fmt: skip
     for warning in warned:
         if warning.category is UserWarning:
-            print(f"oddarm: {printable(warning.message)}", file=sys.stderr)
+            shared.warn(str(warning.message))
     if plot is not None:
         result.plot(plot)
     if as_json:

@@ -24,6 +24,10 @@ __all__ = [
     "two_digits",
 ]
 
+ENOUGH = 3
+"""The fewest arms of a search."""
+TINY = 10
+"""An arm has very few rows if the middle one of all has more than so many times as many."""
 FEW = 3
 """Of more arms that lack rows, a sentence says how many they are and names so many."""
 MOST_ODDS = 10**6
@@ -277,6 +281,10 @@ def _rows(result: Result) -> list[str]:
         of = f": {len(short):,} of {in_all:,} {arms} have too few, such as {named(short[:FEW])}"
         of = of if len(short) < in_all else f": all {in_all:,} {arms} have too few"
     ways = [f"more {rows}"]
+    usual = sorted(count_of.values())[len(count_of) // 2]
+    tiny = [count_of[arm] for arm in short if TINY * count_of[arm] < usual]
+    if tiny and rows == "rows" and len(count_of) - len(tiny) >= ENOUGH:
+        ways.append(f"min_rows={max(tiny) + 1} to leave out {arms} with few rows")
     if result.strategy.confirms:
         floor = result.problem.min_gap
         ways.append("min_gap to say how far is far" if floor is None else "a larger min_gap")

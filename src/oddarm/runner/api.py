@@ -25,7 +25,7 @@ from oddarm.options import (
     check_names,
 )
 from oddarm.results.result import Result
-from oddarm.rewards import Bernoulli, RowsKind, as_rewards
+from oddarm.rewards import Bernoulli, RowsKind, as_rewards, example_range
 from oddarm.runner.loops import as_coroutines, on_executor, one_by_one
 from oddarm.runner.queue import PullQueue
 from oddarm.runner.session import Session
@@ -300,7 +300,7 @@ def _check_unit(search: Search) -> None:
     if gap is not None and gap >= 1 and isinstance(search.rewards, Bernoulli):
         raise ParameterError(
             f"min_gap == {gap:g} with 0/1 rewards, must be < 1: pass a share, such as 0.1 for 10 "
-            "in 100, or declare other rewards by their range, as in rewards=(low, high)."
+            f"in 100, or declare other rewards by their range, as in {example_range(gap)}."
         )
 
 

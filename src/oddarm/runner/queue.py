@@ -172,7 +172,7 @@ class PullQueue:
                 self._tell(first)
             except RewardRangeError as error:  # all pulls that fit by chance would mislead
                 name = self.search.names[first.arm]
-                raise self.ended(f"arm {name!r} gave a {error}") from error
+                raise self.ended(f"arm {name!r} gave {error}") from error
             except RewardError as error:
                 first.drawn = False
                 self.fail(first, error)

@@ -188,10 +188,13 @@ def test_columns_that_cannot_be_told(tmp_path, text, words):
         (["1,5", "2,5", "0,25"], "replace(reward, ',', '.')", 4.25),
         (["1,5", "2", "3"], "replace(reward, ',', '.')", 6.5),
         (["1,234.5", "2,000.0", "-1,000.0"], "replace(reward, ',', '')", 2234.5),
+        (["1.5 ms", "2 ms", "-3 ms"], "replace(reward, ' ms', '')", 0.5),
+        (["11.5%", "2%", "0%"], "replace(reward, '%', '')", 13.5),
+        (["$11.5", "$2", "$0"], "replace(reward, '$', '')", 13.5),
     ],
 )
 def test_numbers_with_commas(tmp_path, cells, remedy, total):
-    """Numbers with commas in them get the expression that reads them, and it does."""
+    """Numbers with commas or a unit get the expression that reads them, and it does."""
     path = tmp_path / "t.csv"
     path.write_text("arm;reward\n" + "".join(f"{a};{r}\n" for a, r in zip("abc", cells)) * 2)  # noqa: B905
     with pytest.raises(SourceError) as caught:

@@ -274,11 +274,25 @@ def test_most_arms_have_one_row():
     assert oddarm.open_table(table, "id", "slow", rows="all").warning == ""
 
 
+def test_names_that_differ_by_case_or_spaces():
+    """Arms whose names differ only by case or spaces are named with the SQL that makes them one."""
+    table = pa.table({"host": ["a", "A ", "b", "c"] * 3, "slow": [1, 0, 1, 0] * 3})
+    words = r"2 of 4 arms of the data frame differ .* 'A ' and 'a': .* arm=\"lower\(trim\(host"
+    with pytest.warns(UserWarning, match=words):
+        oddarm.open_table(table, "host", "slow", rows="all")
+    with pytest.warns(UserWarning, match=words):
+        oddarm.scan(table, "host", "slow", max_outliers=1)
+    assert oddarm.open_table(table, "lower(trim(host))", "slow").warning == ""
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rewards": (0, 5)}, r"go from 0 to 10, must be in \[0, 5\] as declared"),
-        ({"rewards": "bernoulli"}, "must be 0 or 1 for Bernoulli rewards: leave rewards out"),
+        (
+            {"rewards": (0, 5)},
+            r"must be in \[0, 5\] as declared: .* rewards=\(0, 10\), or clip .*Clipped\(0, 5\)",
+        ),
+        ({"rewards": "bernoulli"}, r"must be 0 or 1 as declared: .* rewards=\(0, 10\)\.$"),
         (
             {"rewards": SubGaussian(scale=1), "rows": "all"},
             "sub-Gaussian rewards of a table.*rows='sample'",
@@ -565,8 +579,12 @@ def test_an_interrupted_draw_sets_no_arm_aside(ctrl_c_soon, tmp_path, monkeypatc
     data = pa.table({"host": ARMS * 50, "slow": [0, 1, 1, 0] * 50})
     with oddarm.open_table(data, "host", "slow") as source:
         connection = source.table._connection
-        monkeypatch.setattr(source.table, "read", lambda *_: connection.fetch_numpy(LONG, []))
-        ctrl_c_soon()
+
+        def read(*_):
+            ctrl_c_soon()
+            return connection.fetch_numpy(LONG, [])
+
+        monkeypatch.setattr(source.table, "read", read)
         result = oddarm.find(source, max_outliers=1, save=tmp_path / "s.json")
     assert (result.verdict, result.errors) == ("running", {})
 

@@ -285,7 +285,7 @@ class DuckRows(ShuffledRows):
             f"FROM temp.picked WHERE NOT {self._is_usable} ORDER BY number LIMIT 1"
         )
         if bad == rows and raw is not None:
-            remedy = self._comma_remedy(raw) or (
+            remedy = self._number_remedy(raw) or (
                 f"write a condition in SQL, as in reward=\"{self.pick.reward} = '{raw}'\""
             )
             self._refuse_type(f"text such as {raw!r}", remedy)

@@ -7,11 +7,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
-from oddarm._text import named, shortened
+from oddarm._text import exact, named, shortened
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import MissingColumnsError, SourceError
+from oddarm.rewards import Bernoulli, Clipped, Rewards
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = [
@@ -21,12 +22,13 @@ __all__ = [
     "ShuffledRows",
     "arm_name",
     "as_sql",
+    "check_declared",
+    "doubts",
     "identifier",
     "kind_of",
     "missing_columns",
     "refuse_query",
     "sentence",
-    "single_rows_sentence",
     "suggested",
     "supposed",
 ]
@@ -99,16 +101,72 @@ class Pick:
         )
 
 
-def single_rows_sentence(sizes: Sequence[int], name: str) -> str:
-    """Return a warning if most arms of the table `name` have one row; empty if not."""
-    single = list(sizes).count(1)
-    if 2 * single <= len(sizes):
-        return ""
-    return (
-        f"{single:,} of {len(sizes):,} arms of {name} have one row, which says next to nothing "
-        "about them: name a column with fewer values as the arm, leave such arms out with "
-        "min_rows, or pass rows='all' if the rows are all that there is."
-    )
+class Described(Protocol):
+    """What is known of a table: its name, its arms, how many rows each has, and its rewards."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def arms(self) -> Sequence[Hashable]: ...
+    @property
+    def sizes(self) -> Sequence[int]: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def zero_one(self) -> bool: ...
+
+
+def doubts(table: Described, sampled: bool, arm: object) -> str:
+    """Return warnings about the arms of a table, in sentences; empty if nothing is odd.
+
+    Args:
+        table: The table.
+        sampled: Whether its rows are a sample of what the arms do.
+        arm: The column of the arms, or several.
+    """
+    name, n, single = table.name, len(table.arms), list(table.sizes).count(1)
+    sentences = []
+    if sampled and 2 * single > n:
+        sentences.append(
+            f"{single:,} of {n:,} arms of {name} have one row, which says next to nothing about "
+            "them: name a column with fewer values as the arm, leave such arms out with min_rows, "
+            "or pass rows='all' if the rows are all that there is."
+        )
+    alike: dict[str, list[str]] = {}
+    for known in table.arms:
+        if isinstance(known, str):
+            alike.setdefault(known.strip().lower(), []).append(known)
+    twins = [arms for arms in alike.values() if len(arms) > 1]
+    if twins:
+        first, second = sorted(twins[0])[:2]
+        column = arm if isinstance(arm, str) and arm.isidentifier() else "host"
+        sentences.append(
+            f"{sum(map(len, twins)):,} of {n:,} arms of {name} differ from another one only by "
+            f"case or spaces, such as {first!r} and {second!r}: if they are the same, name the arm "
+            f'by SQL, as in arm="lower(trim({column}))".'
+        )
+    return " ".join(sentences)
+
+
+def check_declared(table: Described, model: Rewards) -> None:
+    """Refuse rewards of a table that are not what was declared."""
+    if isinstance(model, Clipped):
+        return
+    low, high = exact(model.low), exact(model.high)
+    if isinstance(model, Bernoulli):
+        fit, must, clipped = table.zero_one, "0 or 1", ""
+    else:
+        fit, must = model.low <= table.low and table.high <= model.high, f"in [{low}, {high}]"
+        clipped = f", or clip them by rewards=oddarm.rewards.Clipped({low}, {high})"
+    if not fit:
+        least, greatest = exact(table.low), exact(table.high)
+        raise SourceError(
+            f"rewards of {table.name} go from {least} to {greatest}, must be {must} as declared: "
+            "declare the least and the greatest that there can be, as in "
+            f"rewards=({least}, {greatest}){clipped}."
+        )
 
 
 def supposed(
@@ -294,7 +352,7 @@ class ShuffledRows(ABC):
             reason = f"reward {self.pick.reward!r} is empty, must be a number"
         else:
             reason = f"reward {self.pick.reward!r} is {reward!r}, must be a finite number"
-            remedy = self._comma_remedy(reward)
+            remedy = self._number_remedy(reward)
         self._refuse_rows(f"{place}: {reason}", remedy)
 
     def _refuse_rows(self, what: str, remedy: str = "") -> NoReturn:
@@ -312,13 +370,17 @@ class ShuffledRows(ABC):
             return "; columns must be separated by commas, semicolons, tabs or |"
         return "; the first line of the file must name its columns"
 
-    def _comma_remedy(self, value: object) -> str:
-        """Return how to write a reward that has commas in its numbers; empty if it has none."""
+    def _number_remedy(self, value: object) -> str:
+        """Return how to write a reward whose numbers have commas or a unit; empty if not so."""
         column = self.pick.reward if self.pick.reward.isidentifier() else f"({self.pick.reward})"
         if re.fullmatch(r"\s*[-+]?\d{1,3}(,\d{3})+\.\d*\s*", str(value)):
             return f"for numbers with commas, write reward=\"replace({column}, ',', '')\""
         if re.fullmatch(r"\s*[-+]?\d*,\d+\s*", str(value)):
             return f"for a decimal comma, write reward=\"replace({column}, ',', '.')\""
+        unit = re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?(\s*[^\W\d_]{1,5}|\s*[%€$£¥])\s*", str(value))
+        unit = unit or re.fullmatch(r"\s*([€$£¥]\s*)\d+(?:\.\d+)?\s*", str(value))
+        if unit is not None:
+            return f"for numbers with a unit, write reward=\"replace({column}, {unit[1]!r}, '')\""
         return ""
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from oddarm._checks import whole_number
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError, SourceError
-from oddarm.rewards import Bernoulli, Bounded, Clipped, Rewards, RowsKind, SubGaussian, as_rewards
+from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
 from oddarm.sources.simulated import streams, uniforms
-from oddarm.sources.table.rows import ShuffledRows, single_rows_sentence, supposed
+from oddarm.sources.table.rows import ShuffledRows, check_declared, doubts, supposed
 
 __all__ = ["TableSource"]
 
@@ -65,7 +65,7 @@ class TableSource(ListedSource):
         self._sampled = kind == "sample" and not replace
         self._sizes: Wholes = np.array(rows.sizes, dtype=np.int64)
         super().__init__(list(rows.arms), self._model(rows, rewards, kind))
-        self.warning = single_rows_sentence(rows.sizes, self.name) if self._sampled else ""
+        self.warning = doubts(rows, self._sampled, rows.pick.arm[0])
         n = len(self._arms)
         block = min(max(_AHEAD_IN_ALL // n, 64), _AHEAD, int(self._sizes.max()))
         self._drawn: Wholes = np.zeros(n, dtype=np.int64)
@@ -197,18 +197,7 @@ class TableSource(ListedSource):
         self, rows: ShuffledRows, rewards: str | Sequence[float] | Rewards | None, kind: RowsKind
     ) -> Rewards:
         model = self._inferred(rows) if rewards is None else as_rewards(rewards)
-        if isinstance(model, Bernoulli) and not rows.zero_one:
-            raise SourceError(
-                f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be 0 or 1 for "
-                "Bernoulli rewards: leave rewards out, or declare their range (low, high)."
-            )
-        beyond = rows.low < model.low or rows.high > model.high
-        if beyond and not isinstance(model, Clipped):
-            raise SourceError(
-                f"rewards of {rows.name} go from {rows.low:g} to {rows.high:g}, must be in "
-                f"[{model.low:g}, {model.high:g}] as declared: declare their range (low, high), "
-                "leave out the rows beyond it, or clip them by rewards=Clipped(low, high)."
-            )
+        check_declared(rows, model)
         if isinstance(model, SubGaussian) and kind == "all" and not self.replace:
             raise ParameterError(
                 "sub-Gaussian rewards of a table with rows='all', whose rewards have a range: "

@@ -66,6 +66,12 @@ class ArmSums:
     left_out: Sequence[Hashable] = ()
     exact: Sequence[Decimal] | None = None
 
+    @property
+    def sizes(self) -> list[int]:
+        """How many rewards each arm has, as whole numbers of Python."""
+        sizes: list[int] = self.counts.tolist()
+        return sizes
+
 
 def sums_of_table(data: Any, pick: Pick, options: FileOptions, exact: bool) -> ArmSums:
     """Return the sums of a table of any kind, as `open_table` opens it; exact ones if wanted."""
