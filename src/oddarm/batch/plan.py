@@ -243,7 +243,8 @@ def plan(
         finished: Called with the result of each run, when it is over.
         bound: As for `Search`.
         costs: As for `Search`; the plan then says what the pulls cost.
-        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict,
+            neighbours: as for `Search`.
 
     Examples:
         >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)

@@ -70,6 +70,7 @@ def plan(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,7 +113,7 @@ def plan(
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-        slack=slack,
+        slack=slack, neighbours=neighbours,
     )  # fmt: skip
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)

@@ -356,6 +356,11 @@ class Strategy(ABC):
                 f"min_gap == {problem.min_gap!r} with strategy {self.name!r}, which does not know "
                 "it: pass strategy='adaptive', or epsilon instead of min_gap."
             )
+        if not self.confirms and problem.neighbours > 1:
+            raise ParameterError(
+                f"neighbours == {problem.neighbours} with strategy {self.name!r}, which does not "
+                "know it: pass strategy='adaptive', or leave out neighbours."
+            )
 
     def predicate(self, found: int, side: str) -> str:
         """Return what an answer of verdict "ranked" says of its declared arms, from the verb on.

@@ -22,6 +22,7 @@ const PARAMETERS = {
   min_gap: "least gap",
   rho: "ρ",
   max_outliers: "most outliers",
+  neighbours: "neighbours",
   delta: "δ",
   delta_proved: "δ is proved",
   delta_reason: "because",
