@@ -144,7 +144,7 @@ def plan(
     from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
 
-    planned_runs = runs * len(strategy or planned_strategies(rewards, min_gap))
+    planned_runs = runs * len(strategy or planned_strategies(rewards, problem))
     with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,
