@@ -428,9 +428,11 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
             return cost;
         /* Another arm fills the span, or one that bounds it draws nearer to its estimate. */
         const struct stride stride = stride_at(rules, step);
-        for (int64_t arm = 0; rules->neighbours > 1 && arm < n; arm++)
-            barred[arm] = member[arm] ||
-                          (now_low[arm] > widest.start && now_high[arm] < widest.start + longest);
+        for (int64_t k = 0; rules->neighbours > 1 && k < n; k++) {
+            const int64_t arm = now_order[k]; /* those that fill the span already are barred */
+            const bool there = k > widest.place && now_high[arm] < widest.start + longest;
+            barred[arm] = member[arm] || there;
+        }
         struct filler best = cheapest_filler(arms, &stride, barred, factors, widest.start, longest);
         for (int64_t arm = 0; arm < n; arm++) {
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
