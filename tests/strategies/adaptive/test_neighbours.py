@@ -21,10 +21,13 @@ NEAR, FAR = [*BULK, 0.45], [*BULK, 0.95]
 
 def test_the_order_decides():
     """An arm near the bulk is a group of order 1 and not of order 3; one far away is of both."""
-    assert oddarm.simulate(NEAR, neighbours=3, seed=1).verdict == "none"
+    nobody = oddarm.simulate(NEAR, neighbours=3, seed=1)
+    assert nobody.verdict == "none"
+    assert "times as wide as any span of 3 gaps among the others" in nobody.summary
     assert oddarm.outlier_groups(NEAR, max_outliers=1)[0].max_neighbours == 1
     result = oddarm.simulate(FAR, neighbours=3, seed=1)
     assert (result.verdict, result.outliers) == ("confirmed", [10])
+    assert "times any span of 3 gaps among them" in result.summary
     (certificate,) = result.certificates
     span = max(high - low for low, high in zip(BULK, BULK[3:], strict=False))
     assert certificate.rest_at_least <= span <= certificate.rest_at_most
