@@ -146,7 +146,7 @@ def outlier_groups(
     `neighbours` = k asks for groups of order k: the gap around the group must exceed (1+ε) times
     the longest span of k gaps in a row among the others, or of all gaps in a segment that has no
     more than k. The paper names this ◊^k and leaves it to future work. A group of order k is one
-    of every lower order, too. docs/guarantees.md compares it with the letter of the paper.
+    of every lower order, too. docs/adaptive.md compares it with the letter of the paper.
 
     Args:
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the

@@ -36,13 +36,15 @@ struct group {
     char *chains;
 };
 
-/* The largest of some numbers, no more than `room` of them: a heap with the least at its root. */
+/* The largest of some numbers, no more than `room` of them, and the least of these: a heap with
+ * that at its root. One number needs no memory. */
 struct largest {
     double *values;
     int64_t count, room;
+    double least;
 };
 
-static void keep_largest(struct largest *heap, double value)
+static void put(struct largest *heap, double value)
 {
     double *values = heap->values;
     int64_t at = 0;
@@ -50,9 +52,7 @@ static void keep_largest(struct largest *heap, double value)
         at = heap->count++;
         for (int64_t up = (at - 1) / 2; at > 0 && values[up] > value; at = up, up = (at - 1) / 2)
             values[at] = values[up];
-    } else {
-        if (!(value > values[0]))
-            return;
+    } else if (value > values[0]) {
         for (int64_t down = 1; down < heap->count; down = 2 * at + 1) {
             if (down + 1 < heap->count && values[down + 1] < values[down])
                 down++;
@@ -61,8 +61,19 @@ static void keep_largest(struct largest *heap, double value)
             values[at] = values[down];
             at = down;
         }
+    } else {
+        return;
     }
     values[at] = value;
+    heap->least = values[0];
+}
+
+static inline void keep_largest(struct largest *heap, double value)
+{
+    if (heap->room > 1)
+        put(heap, value);
+    else
+        heap->least = heap->count++ ? most_of(heap->least, value) : value;
 }
 
 /* The longest span of gaps that may be inside a segment: its length, its place in by_low, and its
@@ -79,7 +90,7 @@ struct inside {
  * A span begins no earlier than some arm does, at x. Of the arms that begin beyond x, the one that
  * ends as the k-th is beyond the span; with fewer than k, no arm is certain to be. docs/adaptive.md
  * has the proof. */
-static struct inside largest_inside(const double *low, const double *high, const int64_t *by_low,
+static inline struct inside sweep(const double *low, const double *high, const int64_t *by_low,
     const bool *member, int64_t n, int64_t neighbours, double *heap)
 {
     struct inside best = {0.0, -1, 0.0, 0.0};
@@ -94,24 +105,20 @@ static struct inside largest_inside(const double *low, const double *high, const
         int64_t first = last;
         while (first > 0 && !member[by_low[first - 1]])
             first--;
-        int64_t outermost = last; /* the arm that may lie furthest up, and how far another may */
-        double second = -INFINITY;
-        for (int64_t j = first; j < last; j++) {
-            if (high[by_low[j]] > high[by_low[outermost]]) {
-                second = high[by_low[outermost]];
-                outermost = j;
-            } else {
-                second = most_of(second, high[by_low[j]]);
-            }
+        double greatest = -INFINITY, second = -INFINITY; /* of the upper ends */
+        for (int64_t j = first; j <= last; j++) {
+            second = most_of(second, least_of(greatest, high[by_low[j]]));
+            greatest = most_of(greatest, high[by_low[j]]);
         }
-        struct largest ends = {heap, 0, neighbours}; /* the least upper ends, with their signs */
+        struct largest ends = {heap, 0, neighbours, 0.0}; /* the least upper ends, negated */
         for (int64_t j = last; j >= first; j--) {
             const double x = low[by_low[j]];
             if (j == last || low[by_low[j + 1]] > x) {
-                const bool alone = j == first || low[by_low[j - 1]] < x;
-                double end = alone && j == outermost ? second : high[by_low[outermost]];
-                if (ends.count == neighbours)
-                    end = -heap[0];
+                double end = -ends.least;
+                if (last - j < neighbours) { /* no k-th arm is certain to follow */
+                    const bool alone = j == first || low[by_low[j - 1]] < x;
+                    end = alone && high[by_low[j]] == greatest ? second : greatest;
+                }
                 if (end - x > best.length)
                     best = (struct inside){end - x, j, x, end};
             }
@@ -120,6 +127,14 @@ static struct inside largest_inside(const double *low, const double *high, const
         k = first - 1;
     }
     return best;
+}
+
+static struct inside largest_inside(const double *low, const double *high, const int64_t *by_low,
+    const bool *member, int64_t n, int64_t neighbours, double *heap)
+{
+    if (neighbours == 1) /* the usual case, which is compiled by itself: plans take long in it */
+        return sweep(low, high, by_low, member, n, 1, NULL);
+    return sweep(low, high, by_low, member, n, neighbours, heap);
 }
 
 double widest_possible(
@@ -135,7 +150,7 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     const int64_t n = arms->n, min_segment = rules->min_segment;
     const double *low = arms->low, *high = arms->high;
     double most = INFINITY, low_in = -INFINITY, low_out = -INFINITY;
-    struct largest reach = {(double *)arms->work, 0, rules->neighbours}; /* of this segment */
+    struct largest reach = {(double *)arms->work, 0, rules->neighbours, 0.0}; /* of this segment */
     int64_t size = 0;
     bool small = false;
     for (int64_t k = 0; k < n; k++) {
@@ -150,7 +165,7 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
             most = least_of(most, high[arm] - low_in);
             /* Of those before, all but neighbours - 1, or one, end there or below. */
             if (size > 0)
-                certain = most_of(certain, low[arm] - reach.values[0]);
+                certain = most_of(certain, low[arm] - reach.least);
             low_out = most_of(low_out, low[arm]);
             keep_largest(&reach, high[arm]);
             size++;
