@@ -6,7 +6,7 @@ import oddarm
 
 SIZES = (10, 20, 50, 100, 200, 500, 1_000)
 SHAPES = ("uniform", "normal", "exponential")
-RULES = {"epsilon": (1, 2.5, 5, 10), "min_gap": (0.5, 1, 2, 3)}
+RULES = {"epsilon": (1, 2.5, 5, 10), "min_gap": (0.5, 1, 2, 3), "neighbours": (1, 2, 3, 5)}
 RUNS = 10_000
 
 

@@ -104,8 +104,12 @@ def rule_words(problem: Problem) -> str:
         >>> from oddarm import Problem
         >>> rule_words(Problem(epsilon=2.5, min_gap=0.1)), rule_words(Problem(min_gap=0.1))
         ('ε = 2.5 and a gap above 0.1', 'a gap above 0.1')
+        >>> rule_words(Problem(epsilon=2.5, neighbours=3))
+        'ε = 2.5 with 3 neighbours'
     """
     words = [] if problem.epsilon is None else [f"ε = {problem.epsilon:g}"]
+    if problem.neighbours > 1:
+        words[0] += f" with {problem.neighbours} neighbours"
     words += [] if problem.min_gap is None else [f"a gap above {problem.min_gap:g}"]
     return " and ".join(words)
 

@@ -106,6 +106,16 @@ class ProblemOptions(TypedDict, total=False):
         ),
     ]
     strict: Annotated[bool, Option(False, "Read the paper's |N̂| < c to the letter.")]
+    neighbours: Annotated[
+        int,
+        Option(
+            1,
+            "With how many neighbours in a row the gap around the outliers is compared: with "
+            "`epsilon`, it must be wider than 1 + epsilon times any span of so many gaps among the "
+            "others.",
+            least=1,
+        ),
+    ]
 
 
 class SearchOptions(ProblemOptions, total=False):

@@ -77,7 +77,8 @@ class Problem:
 
     *Relative* (ε): an outlier group is a set of at most c arms whose distance to all others exceeds
     (1 + ε) times the largest gap between neighbours among those others (Definition 2). With
-    `min_gap`, only groups whose distance exceeds `min_gap` count.
+    `min_gap`, only groups whose distance exceeds `min_gap` count. With `neighbours` = k, the
+    distance is compared with the longest span of k gaps in a row (docs/choosing.md).
 
     *Absolute* (`min_gap` alone): cut every gap between neighbours that is wider than `min_gap`. The
     arms in pieces of at most c arms are the outliers, unless there are more than c of them.
@@ -94,6 +95,9 @@ class Problem:
         slack: The share of ε and of `min_gap` in which either answer is right, from 0 to below 1.
             An answer "confirmed" promises outliers at (1 - slack)·ε and (1 - slack)·min_gap, an
             answer "none" promises that there are none at ε and min_gap.
+        neighbours: The order k of a group: its distance must exceed (1 + ε) times any span of k
+            gaps in a row among the others, or all of those on one side if they are fewer. Must be
+            1 by the absolute rule, which compares no gaps.
 
     Examples:
         >>> problem = Problem(epsilon=2.5, rho=0.9)
@@ -110,6 +114,7 @@ class Problem:
     strict: bool = False
     min_gap: float | None = None
     slack: float = 0.0
+    neighbours: int = 1
 
     def __post_init__(self) -> None:
         if self.epsilon is None and self.min_gap is None:
@@ -133,6 +138,12 @@ class Problem:
         )
         delta = real_number("delta", self.delta, rule, lambda x: LEAST_DELTA <= x < 1)
         object.__setattr__(self, "delta", delta)
+        object.__setattr__(self, "neighbours", whole_number("neighbours", self.neighbours, least=1))
+        if self.absolute and self.neighbours > 1:
+            raise ParameterError(
+                f"neighbours == {self.neighbours} with min_gap alone, which does not compare the "
+                "outliers with gaps among the others: pass epsilon too, or leave out neighbours."
+            )
         if self.max_outliers is None:
             self._check_rho()
             return
@@ -230,6 +241,11 @@ class Problem:
                 f"{n} arms at {self._limit()} leave room for {float(c):g} outliers, "
                 f"must be {rule}: pass {remedy}."
             )
+        if self.neighbours > n - 2:
+            raise ParameterError(
+                f"neighbours == {self.neighbours} with {n} arms, must be at most {n - 2}: an arm "
+                "outside a group has no more others beside it."
+            )
 
     def _limit(self) -> str:
         if self.max_outliers is not None:
@@ -246,12 +262,14 @@ class Problem:
             "strict": self.strict,
             "min_gap": self.min_gap,
             "slack": self.slack,
+            "neighbours": self.neighbours,
         }
 
     @classmethod
     def from_dict(cls, values: Any) -> Problem:
         """Return the problem that `to_dict` described, or raise StateError."""
-        known = {"slack": 0.0, **mapping(values, "problem")}  # version 0.1 had neither
+        # Files of version 0.1 have neither slack nor floor, older ones no neighbours.
+        known = {"slack": 0.0, "neighbours": 1, **mapping(values, "problem")}
         kinds: dict[str, Kind] = {
             "epsilon": OrNone(Real()),
             "rho": OrNone(_Share()),
@@ -260,6 +278,7 @@ class Problem:
             "strict": Flag(),
             "min_gap": OrNone(Real()),
             "slack": Real(),
+            "neighbours": Whole(1),
         }
         return cls(
             **{

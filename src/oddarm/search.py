@@ -72,6 +72,9 @@ class Search:
         slack: The share of `epsilon` and `min_gap` in which either answer is right. Default 0.2, or
             0 for a search that only ranks.
         strict: Read the paper's |N̂| < c to the letter.
+        neighbours: With how many neighbours in a row the gap around the outliers is compared: with
+            `epsilon`, it must be wider than 1 + epsilon times any span of so many gaps among the
+            others.
         rewards: "bernoulli", a pair (low, high), or a model of `oddarm.rewards`.
         bound: "anytime" (proved) or "paper" (as printed).
         until: When to stop: "found", when a group is confirmed or none can be; "confirmed", when
@@ -118,6 +121,7 @@ class Search:
         delta: float = 0.05,
         slack: float | None = None,
         strict: bool = False,
+        neighbours: int = 1,
         rewards: str | Sequence[float] | Rewards = "bernoulli",
         bound: BoundKind = "anytime",
         until: Until | None = None,
@@ -132,13 +136,15 @@ class Search:
         self.strategy = as_strategy(strategy)
         self.supposes: list[str] = []
         if strategy == "adaptive" and self.n > MOST_PLANNED_ARMS:
-            _check_that_gold_can(self.n, min_gap, until, self.rewards)
+            _check_that_gold_can(self.n, min_gap, until, neighbours, self.rewards)
             self.strategy = Gold(form="intervals")
             self.supposes.append(GOLD_CHOSEN.format(self.n, MOST_PLANNED_ARMS))
         self.until: Until = _until(until, self.strategy)
         if slack is None:
             slack = 0.0 if self.until == "ranked" else DEFAULT_SLACK
-        self.problem = Problem(epsilon, rho, max_outliers, delta, strict, min_gap, slack)
+        self.problem = Problem(
+            epsilon, rho, max_outliers, delta, strict, min_gap, slack, neighbours
+        )
         self._check_rule()
         if bound not in ("anytime", "paper"):
             raise ParameterError(f"bound == {bound!r}, must be 'anytime' or 'paper'.")
@@ -499,6 +505,7 @@ class Search:
             strict=problem.strict,
             min_gap=problem.min_gap,
             slack=problem.slack,
+            neighbours=problem.neighbours,
             rewards=as_rewards(mapping(state.get("rewards"), "rewards")),
             bound=state.get("bound"),  # type: ignore[arg-type]
             until=state.get("until", "ranked"),
@@ -587,13 +594,15 @@ class Search:
 
 
 def _check_that_gold_can(
-    n: int, min_gap: float | None, until: Until | None, rewards: Rewards
+    n: int, min_gap: float | None, until: Until | None, neighbours: int, rewards: Rewards
 ) -> None:
     """Raise ParameterError if GOLD, which is to take the place of "adaptive", cannot answer."""
     if min_gap is not None:
         asked = f"min_gap == {min_gap!r}"
     elif until not in (None, "ranked"):
         asked = f"until == {until!r}"
+    elif neighbours != 1:
+        asked = f"neighbours == {neighbours!r}"
     elif rewards.pools is not None:
         asked = "finite pools"
     else:

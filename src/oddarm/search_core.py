@@ -256,7 +256,10 @@ class SearchCore:
             live = [i for i in range(context.n) if i not in failed]
             self.live = np.array(live, dtype=np.intp)
             problem, rewards = context.problem, context.rewards
-            problem = replace(problem, delta=problem.delta * (len(live) / context.n))
+            # Beyond all neighbours that an arm can have, more of them change nothing.
+            neighbours = min(problem.neighbours, len(live) - 2)
+            delta = problem.delta * (len(live) / context.n)
+            problem = replace(problem, delta=delta, neighbours=neighbours)
             if problem.max_outliers is None:
                 rho = 1 - problem.capacity(context.n) / len(live)  # exact, so that c stays
                 problem = replace(problem, rho=rho)  # type: ignore[arg-type]

@@ -111,8 +111,8 @@ def test_runs_are_judged_with_the_slack_of_their_search():
 def test_strategies_for_the_absolute_rule():
     """By default, only strategies that can judge the absolute rule are planned for it."""
     rewards = oddarm.rewards.as_rewards("bernoulli")
-    assert planned_strategies(rewards, min_gap=0.1) == ["adaptive", "fixed"]
-    assert planned_strategies(rewards) == ["adaptive", "fixed", "gold", "rr", "wrr"]
+    assert planned_strategies(rewards, {"min_gap": 0.1}) == ["adaptive", "fixed"]
+    assert planned_strategies(rewards, {}) == ["adaptive", "fixed", "gold", "rr", "wrr"]
 
 
 def test_without_strategies():

@@ -21,6 +21,15 @@ def oddarm(*arguments, **options):
     )
 
 
+def test_neighbours():
+    """--neighbours is the order of the groups, and an error about it names the option."""
+    given = "simulate", 0.1, 0.12, 0.14, 0.16, 0.9, "--max-outliers", 1, "--neighbours", 2
+    assert json.loads(oddarm(*given, "--json").stdout)["provenance"]["neighbours"] == 2
+    refused = oddarm(*given, "--min-gap", 0.1)
+    assert refused.returncode == 2
+    assert "--neighbours 2 with --min-gap alone" in refused.stderr
+
+
 def test_help_and_version():
     """Help and version answer."""
     assert "simulate" in oddarm("--help").stdout

@@ -89,8 +89,8 @@ def test_planned_strategies_are_named():
     """The strategies that a plan has by default are those that its help names."""
     words = OPTIONS["plan", "--strategy"].help.split("[default: ")[1]
     named = [word for word in re.findall(r"[a-z-]+", words) if word in STRATEGIES]
-    assert named == planning.planned_strategies(as_rewards("bernoulli"))
-    assert planning.planned_strategies(as_rewards((0, 2))) == named[:-1]
+    assert named == planning.planned_strategies(as_rewards("bernoulli"), {})
+    assert planning.planned_strategies(as_rewards((0, 2)), {}) == named[:-1]
 
 
 def test_until_is_found_by_default(tmp_path):

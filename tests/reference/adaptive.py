@@ -108,8 +108,12 @@ def best_level(levels, count):
     return 0.0
 
 
-def judge(low, high, member, epsilon, side):
-    """Return the verdict on a set of arms and the bounds on its gap and on those of the rest."""
+def judge(low, high, member, epsilon, side, k=1):
+    """Return the verdict on a set of arms and the bounds on its gap and on those of the rest.
+
+    Those of the rest are the bounds on its longest span of k gaps in a row: at most k - 1 arms of a
+    segment lie between some of the others and the rest of them.
+    """
     n = len(low)
     inside = [i for i in range(n) if member[i]]
     apart = certain_gap(low, high, inside)
@@ -130,9 +134,15 @@ def judge(low, high, member, epsilon, side):
     for segment in segments:
         for size in range(1, len(segment)):
             for some in combinations(segment, size):
-                rest = [i for i in segment if i not in some]
-                certain = max(certain, min(low[i] for i in rest) - max(high[i] for i in some))
-                possible = max(possible, min(high[i] for i in rest) - max(low[i] for i in some))
+                others = [i for i in segment if i not in some]
+                for between in range(min(k, len(others))):
+                    for rest in combinations(others, len(others) - between):
+                        certain = max(
+                            certain, min(low[i] for i in rest) - max(high[i] for i in some)
+                        )
+                        possible = max(
+                            possible, min(high[i] for i in rest) - max(low[i] for i in some)
+                        )
     if any(len(s) < side for s in segments) or most <= (1 + epsilon) * certain:
         verdict = -1
     else:
@@ -140,8 +150,8 @@ def judge(low, high, member, epsilon, side):
     return verdict, apart, most, certain, possible
 
 
-def are_groups(configurations, member, epsilon, side, floor=0):
-    """Return in which configurations of means (rows) the members are a general outlier group.
+def are_groups(configurations, member, epsilon, side, floor=0, k=1):
+    """Return in which configurations of means (rows) the members are a general group of order k.
 
     Its distance must also exceed `floor`.
     """
@@ -150,9 +160,12 @@ def are_groups(configurations, member, epsilon, side, floor=0):
     inside = np.asarray(member)[order]
     gaps = np.diff(means, axis=1)
     changes = inside[:, 1:] != inside[:, :-1]
-    rest = ~inside[:, 1:] & ~inside[:, :-1]
     apart = np.where(changes, gaps, math.inf).min(axis=1)
-    widest = np.where(rest, gaps, 0).max(axis=1)
+    widest, before = np.zeros(len(means)), np.cumsum(inside, axis=1)
+    for count in range(1, min(k, means.shape[1] - 1) + 1):
+        within = ~inside[:, :-count] & (before[:, count:] == before[:, :-count])
+        spans = means[:, count:] - means[:, :-count]
+        widest = np.maximum(widest, np.where(within, spans, 0).max(axis=1))
     long_enough = np.ones(len(means), dtype=bool)
     size = np.zeros(len(means), dtype=int)
     for k in range(means.shape[1] + 1):

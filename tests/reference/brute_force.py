@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 
-def groups(means, epsilon, largest, side, *, mixed, floor=0):
+def widest_span(values, k):
+    """Return the longest span of k gaps in a row, or of all gaps if there are fewer."""
+    y = sorted(values)
+    k = min(k, len(y) - 1)
+    return max((y[i + k] - y[i] for i in range(len(y) - k)), default=0) if y else 0
+
+
+def diamond(i, others, k):
+    """Return ◊^k(i, others) by the letter: 0 on a side with fewer than k arms."""
+    sides = sorted(x - i for x in others if x > i), sorted(i - x for x in others if x < i)
+    return max(side[k - 1] if len(side) >= k else 0 for side in sides)
+
+
+def groups(means, epsilon, largest, side, *, mixed, floor=0, k=1):
     """Return every outlier group that is further away than `floor`, as a frozenset of indices."""
     n = len(means)
     order = sorted(range(n), key=means.__getitem__)
@@ -26,7 +39,7 @@ def groups(means, epsilon, largest, side, *, mixed, floor=0):
             segments = [s for s in segments if s]
             if any(len(s) < side for s in segments):
                 continue
-            inner = max((y[j] - y[i] for s in segments for i, j in pairwise(s)), default=0)
+            inner = max(widest_span([y[i] for i in s], k) for s in segments)
             gap = min(abs(y[i] - y[j]) for i in members for s in segments for j in s)
             if gap > (1 + epsilon) * inner and gap > floor:
                 found.add(frozenset(order[i] for i in members))
@@ -65,21 +78,21 @@ def absolute_answer_is_right(verdict, declared, apart, apart_at_slack, largest):
     return 1 <= len(declared) <= largest and apart <= declared <= apart_at_slack
 
 
-def arms(means, epsilon, largest, side):
+def arms(means, epsilon, largest, side, k=1):
     """Return every outlier arm of Definition 1, over all subsets of arms above and below."""
     n = len(means)
     normal = n - largest
-    return {j for j in range(n) if _is_outlier(means, j, epsilon, normal, side)}
+    return {j for j in range(n) if _is_outlier(means, j, epsilon, normal, side, k)}
 
 
-def _is_outlier(means, j, epsilon, normal, side):
+def _is_outlier(means, j, epsilon, normal, side, k):
     above = [i for i in range(len(means)) if means[i] > means[j]]
     below = [i for i in range(len(means)) if means[i] < means[j]]
     for upper in _subsets(above, side):
         for lower in _subsets(below, side):
             if len(upper) + len(lower) < normal:
                 continue
-            inner = max(_widest(means, upper), _widest(means, lower))
+            inner = max(widest_span([means[i] for i in some], k) for some in (upper, lower))
             nearest = min(abs(means[i] - means[j]) for i in (*upper, *lower))
             if nearest > (1 + epsilon) * inner:
                 return True
@@ -90,8 +103,3 @@ def _subsets(members, side):
     yield ()
     for size in range(side, len(members) + 1):
         yield from combinations(members, size)
-
-
-def _widest(means, members):
-    y = sorted(means[i] for i in members)
-    return max((high - low for low, high in pairwise(y)), default=0)

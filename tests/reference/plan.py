@@ -57,6 +57,7 @@ class Arms:
         caution: By what factor to raise the evidence that pairs seem to need.
         left: How many rewards each pool has left; empty if they never end.
         many: Whether plans are made in few steps.
+        neighbours: With spans of how many gaps in a row a group is compared.
     """
 
     low: list[float]
@@ -69,6 +70,7 @@ class Arms:
     caution: float = 1.0
     left: list[float] = field(default_factory=list)
     many: bool = False
+    neighbours: int = 1
 
     @property
     def n(self):
@@ -366,11 +368,11 @@ def borders(arms, member):
     return [k for k in range(1, arms.n) if member[order[k]] != member[order[k - 1]]]
 
 
-def widest_inside(ends, keys, member):
-    """Return the widest gap that can be inside a segment: its length, ends and first arm.
+def widest_inside(ends, keys, member, k=1):
+    """Return the longest span of k gaps inside a segment: its length, ends and first arm.
 
-    It begins at the lower end of an arm and must end where another arm of the segment is certain
-    to follow. Beyond the last beginning none is, but for the arm that begins last itself.
+    It begins at the lower end of an arm and must end where a k-th arm of the segment is certain to
+    follow. If fewer than k arms begin later, that is nowhere: it ends with any other arm.
     """
     low, high = ends
     order = sorted(range(len(low)), key=lambda arm: (keys[arm], arm))
@@ -386,11 +388,12 @@ def widest_inside(ends, keys, member):
         beginnings = sorted({low[arm] for arm in segment}, reverse=True)
         for x in beginnings:
             begins = [arm for arm in segment if low[arm] == x]
-            if x == beginnings[0]:
+            later = sorted(high[arm] for arm in segment if low[arm] > x)
+            if len(later) < k:
                 others = [a for a in segment if len(begins) > 1 or a != begins[0]]
                 end = max((high[arm] for arm in others), default=-math.inf)
             else:
-                end = min(high[arm] for arm in segment if low[arm] > x)
+                end = later[k - 1]
             if end - x > best[0]:
                 best = end - x, x, end, begins[-1]
     return best
@@ -508,23 +511,26 @@ def segments(arms, member):
 
 
 def confirm(arms, member, shifts, gap, length, chain, max_members=1):
-    """Return cost and factors for gaps of `gap` around a group and none above `length` inside."""
+    """Return cost and factors for gaps of `gap` around a group, no span above `length` inside."""
     factors = [1.0] * arms.n
     for cut in borders(arms, member):
         factors = certify_cut(arms, cut, gap, factors)
     for segment in segments(arms, member) if chain else []:
-        just_less = length * (1 - 1e-9) if arms.many else length
+        narrow = length / arms.neighbours
+        just_less = narrow * (1 - 1e-9) if arms.many else narrow
         factors = covered(arms, segment, just_less, factors)
     cost = pulls(arms, [1.0] * arms.n, factors)
     members = [arm for arm in range(arms.n) if member[arm]]
     for step in range(MOST_STEPS if arms.many else 40 * arms.n):
         low, high = shrunk(arms, factors)
         keys = [a + b for a, b in zip(low, shifts, strict=True)]
-        widest, start, stop, first = widest_inside((low, high), keys, member)
+        widest, start, stop, first = widest_inside((low, high), keys, member, arms.neighbours)
         if widest <= length:
             return cost, factors
         stride = stride_at(arms, max_members, step)
-        ways = [fill(arms, factors, start, length, stride, members)]
+        place = (keys[first], first)
+        there = [a for a in range(arms.n) if (keys[a], a) > place and high[a] < start + length]
+        ways = [fill(arms, factors, start, length, stride, {*members, *there})]
         for arm in range(arms.n):
             begins = arm == first and arms.means[arm] > start
             ends = high[arm] == stop and not member[arm] and arms.means[arm] < stop
@@ -538,10 +544,15 @@ def confirm(arms, member, shifts, gap, length, chain, max_members=1):
     return math.inf, factors
 
 
-def refute(arms, member, cut, inside, apart):
-    """Return the cost and factors for a gap of `inside` at `cut` and a group within `apart`."""
-    start = certify_cut(arms, cut, inside, [1.0] * arms.n)
-    order, best = arms.order, (math.inf, start)
+def refute(arms, member, span, inside, apart):
+    """Return the cost and factors for a span of `inside` and a group within `apart`.
+
+    The span is from the arm before its first place to the arm at its second one.
+    """
+    order, ends = arms.order, (arms.order[: span[0]], arms.order[span[1] :])
+    paired = bool(arms.alone) and span[0] == span[1]
+    start = certified(arms, *ends, inside, [1.0] * arms.n, paired)
+    best = math.inf, start
     for k in borders(arms, member):
         one, two = order[k - 1], order[k]
         spare = apart - (arms.means[two] - arms.means[one])
@@ -567,9 +578,14 @@ def plan_group(arms, member, shifts, epsilon, chains):
     gaps = {k: arms.means[order[k]] - arms.means[order[k - 1]] for k in range(1, arms.n)}
     edges = borders(arms, member)
     apart = min(gaps[k] for k in edges)
-    rest = {k: gaps[k] for k in gaps if k not in edges and not member[order[k]]}
-    cut = max(rest, key=lambda k: rest[k], default=0)
-    inside = rest.get(cut, 0.0)
+    spans = {}
+    for segment in segments(arms, member):
+        first = order.index(segment[0])
+        for at in range(first + 1, first + len(segment)):
+            begin = max(at - arms.neighbours, first)
+            spans[begin + 1, at] = arms.means[order[at]] - arms.means[order[begin]]
+    span = max(spans, key=lambda ends: spans[ends], default=(0, 0))
+    inside = spans.get(span, 0.0)
     margin = apart - (1 + epsilon) * inside
     if margin == 0:
         return best
@@ -581,7 +597,7 @@ def plan_group(arms, member, shifts, epsilon, chains):
             ways = [confirm(*given, chain) for chain in kinds]
         else:
             gap = inside + share * margin / (1 + epsilon)
-            ways = [refute(arms, member, cut, gap, (1 + epsilon) * gap)]
+            ways = [refute(arms, member, span, gap, (1 + epsilon) * gap)]
         best = min([best, *ways], key=lambda way: way[0])
     return best
 

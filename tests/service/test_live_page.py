@@ -900,6 +900,7 @@ def test_the_question(page, url):
         min_gap="0.2",
         epsilon="3",
         slack="0.1",
+        neighbours="2",
         max_outliers="1",
         delta="0.1",
         rewards="numbers, clipped to a range",
@@ -919,7 +920,7 @@ def test_the_question(page, url):
     page.wait_for("#study-title", "asked")
     made = Client(url).result("asked")["provenance"]
     asked = {"epsilon": 3, "min_gap": 0.2, "slack": 0.1, "max_outliers": 1, "delta": 0.1}
-    assert made.items() >= asked.items()
+    assert made.items() >= {**asked, "neighbours": 2}.items()
     assert (made["max_pulls"], made["max_cost"], made["seed"]) == (900, 2000, 7)
     assert (made["rewards"]["minimum"], made["rewards"]["maximum"]) == (0, 500)
     pull, *_ = Client(url).ask("asked", 4)[0]

@@ -208,7 +208,8 @@ def compare(
         seed: For strategies that choose at random, and for draws with replacement.
         progress: Called with each search as it goes on.
         finished: Called with the number of strategies so far, after each.
-        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict,
+            neighbours: as for `Search`.
 
     Examples:
         >>> import oddarm

@@ -23,9 +23,12 @@ def least_of(
 ) -> dict[str, float]:
     """Return the fewest pulls of any method for each way to end, where they are known.
 
-    They are known for 0/1 rewards, without end. To confirm takes at least what to find takes.
+    They are known for 0/1 rewards, without end, and for groups of order 1. To confirm takes at
+    least what to find takes.
     """
     if not isinstance(rewards, Bernoulli) or len(means) > MOST_ARMS or problem.delta >= 0.5:
+        return {}
+    if problem.neighbours > 1:
         return {}
     least: dict[str, float] = {}
     for name in dict.fromkeys(until):

@@ -243,7 +243,8 @@ def plan(
         finished: Called with the result of each run, when it is over.
         bound: As for `Search`.
         costs: As for `Search`; the plan then says what the pulls cost.
-        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict,
+            neighbours: as for `Search`.
 
     Examples:
         >>> guessed = guess_means(20, outliers=2, gap=0.5, spread=0.05, rate=0.2)
@@ -283,7 +284,7 @@ def plan(
     needed, problems = [], []
     by_default = strategies is None
     if strategies is None:
-        strategies = planned_strategies(model, problem.get("min_gap"))
+        strategies = planned_strategies(model, problem)
     if not strategies:
         raise ParameterError("strategies is empty, name one.")
     for name in strategies:
@@ -363,11 +364,12 @@ def _pools(arms: SimulatedArms, rewards: Rewards) -> dict[int, Floats]:
     return {number: arms.pool(number, size) for number, size in enumerate(sizes)}
 
 
-def planned_strategies(rewards: Rewards, min_gap: float | None = None) -> list[str]:
+def planned_strategies(rewards: Rewards, problem: ProblemOptions) -> list[str]:
     """Return the strategies that are compared by default, of those that can judge the rule."""
+    any_rule = problem.get("min_gap") is None and problem.get("neighbours", 1) == 1
     fast = isinstance(rewards, Bernoulli) and rewards.limits is None
     chosen = [name for name in PLANNED if fast or name not in SLOW]
-    return [name for name in chosen if min_gap is None or as_strategy(name).confirms]
+    return [name for name in chosen if any_rule or as_strategy(name).confirms]
 
 
 def _compiled(name: str, means: list[float], options: SearchOptions) -> bool:

@@ -63,7 +63,8 @@ def scan(
         bad_rows: As for `open_table`.
         encoding: As for `open_table`.
         format: As for `open_table`.
-        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict: as for `Search`.
+        problem: epsilon, min_gap, rho or max_outliers, delta, slack, strict,
+            neighbours: as for `Search`.
 
     Examples:
         >>> import oddarm

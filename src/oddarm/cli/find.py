@@ -43,6 +43,7 @@ def find(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     strategy: shared.StrategyName = DEFAULT_STRATEGY,
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
@@ -111,7 +112,7 @@ def find(
     if resume is None:
         problem = shared.problem_options(
             epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-            slack=slack,
+            slack=slack, neighbours=neighbours,
         )  # fmt: skip
     else:
         if not resume.exists():
@@ -198,6 +199,7 @@ def _check_options(context: typer.Context, search: oddarm.Search) -> None:
         "max_outliers": problem.max_outliers,
         "delta": problem.delta,
         "slack": problem.slack,
+        "neighbours": problem.neighbours,
         "strategy": search.strategy.name,
         "until": search.until,
         "bound": search.bound,

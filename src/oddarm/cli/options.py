@@ -209,6 +209,7 @@ Rho = Annotated[float | None, search_option("rho", default=f"{DEFAULT_RHO:g}")]
 MaxOutliers = Annotated[int | None, search_option("max_outliers")]
 Delta = Annotated[float, search_option("delta")]
 Slack = Annotated[float | None, search_option("slack")]
+Neighbours = Annotated[int, search_option("neighbours")]
 
 # The search.
 BoundName = Annotated[BoundKind, search_option("bound")]
@@ -219,7 +220,7 @@ MaxCost = Annotated[float | None, search_option("max_cost")]
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
-NAMES = "|".join(["epsilon", "min_gap", "rho", "max_outliers", "max_pulls", "max_cost", "min_rows"])
+NAMES = "epsilon|min_gap|rho|max_outliers|neighbours|max_pulls|max_cost|min_rows"
 """Options that errors name without a value; their names are no other words."""
 VALUED = re.compile(
     rf"(?<![\w'\"/.-])({NAMES}|until|slack|delta|bound|seed|strategy(?==')|rows(?=='))"

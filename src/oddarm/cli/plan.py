@@ -70,6 +70,7 @@ def plan(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,7 +113,7 @@ def plan(
         raise ParameterError(f"--rows {rows} with --replace, which draws endlessly: drop one.")
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-        slack=slack,
+        slack=slack, neighbours=neighbours,
     )  # fmt: skip
     for name in strategy or ():
         oddarm.strategies.as_strategy(name)
@@ -143,7 +144,7 @@ def plan(
     from oddarm.batch.plan import planned_strategies
     from oddarm.cli.progress import PullProgress
 
-    planned_runs = runs * len(strategy or planned_strategies(rewards, min_gap))
+    planned_runs = runs * len(strategy or planned_strategies(rewards, problem))
     with PullProgress(planned_runs) as progress:
         planned = oddarm.plan(
             means, strategy, runs=runs, cap=max_pulls, rewards=rewards, until=until, seed=seed,

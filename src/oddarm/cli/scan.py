@@ -30,6 +30,7 @@ def scan(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     bounds: shared.Range = None,
     clip: shared.Clip = None,
     rows: shared.Rows = None,
@@ -58,7 +59,7 @@ def scan(
     shared.check_plot(plot)
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-        slack=slack,
+        slack=slack, neighbours=neighbours,
     )  # fmt: skip
     named = shared.name_data(data, arm, reward, rows)
     with warnings.catch_warnings(record=True) as warned, shared.shown_loading(quiet or as_json):

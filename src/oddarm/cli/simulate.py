@@ -43,6 +43,7 @@ def simulate(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
@@ -69,7 +70,7 @@ def simulate(
     shared.check_plot(plot)
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-        slack=slack,
+        slack=slack, neighbours=neighbours,
     )  # fmt: skip
     options: SearchOptions = {
         **problem,

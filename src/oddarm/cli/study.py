@@ -44,6 +44,7 @@ def create(
     max_outliers: shared.MaxOutliers = None,
     delta: shared.Delta = DEFAULTS["delta"],
     slack: shared.Slack = None,
+    neighbours: shared.Neighbours = DEFAULTS["neighbours"],
     until: shared.UntilName = None,
     bound: shared.BoundName = DEFAULTS["bound"],
     max_pulls: shared.MaxPulls = None,
@@ -79,7 +80,7 @@ def create(
     """
     problem = shared.problem_options(
         epsilon=epsilon, min_gap=min_gap, rho=rho, max_outliers=max_outliers, delta=delta,
-        slack=slack,
+        slack=slack, neighbours=neighbours,
     )  # fmt: skip
     names = _arms(arms, arms_file, arms_number)
     rest = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ def chance(
     min_gap: float | None = None,
     rho: float | None = None,
     max_outliers: int | None = None,
+    neighbours: int = 1,
     runs: int = 4_000,
     seed: int = 0,
 ) -> Chance:
@@ -72,6 +74,7 @@ def chance(
             function, in units of its means.
         rho: The least share of normal arms; default 0.9.
         max_outliers: The most outliers as a count, in place of `rho`.
+        neighbours: As for `outlier_groups`.
         runs: How many bulks to simulate.
         seed: Of the simulation.
 
@@ -82,7 +85,7 @@ def chance(
         >>> chance(50, min_gap=2.0, shape="uniform").share
         0.0
     """
-    problem = Problem(epsilon, rho, max_outliers, min_gap=min_gap)
+    problem = Problem(epsilon, rho, max_outliers, min_gap=min_gap, neighbours=neighbours)
     n = whole_number("n", n, least=1)
     problem.check(n)
     runs = whole_number("runs", runs, least=1)
@@ -145,11 +148,27 @@ def _has_relative_group(gaps: Floats, problem: Problem) -> Flags:
         gap = np.where(border, at_cuts, np.inf).min(axis=1)
         wide = (gap > float(problem.ratio) * widest[rows, j]) & (gap > floor)
         good = wide & ~between.any(axis=1) & (members >= 1) & (members <= largest)
+        if problem.neighbours > 1:
+            for k in np.flatnonzero(good).tolist():
+                span = _longest_span(gaps[rows[k]], cuts[k], side, problem.neighbours)
+                good[k] = gap[k] > float(problem.ratio) * span
         found[rows[good]] = True
         rows = rows[(members <= largest) & ~good]
         if not len(rows):
             break
     return found
+
+
+def _longest_span(gaps: Floats, cuts: NDArray[Any], side: int, neighbours: int) -> float:
+    """Return the longest span of so many gaps in a row in pieces of at least `side` arms."""
+    longest = 0.0
+    means = np.concatenate([[0.0], np.cumsum(gaps)])
+    for first, end in pairwise([0, *(cuts + 1).tolist(), len(means)]):
+        if end - first >= side:
+            place = np.arange(first, end)
+            spans = means[place] - means[np.maximum(place - neighbours, first)]
+            longest = max(longest, float(spans.max()))
+    return longest
 
 
 def _has_absolute_group(gaps: Floats, problem: Problem) -> Flags:

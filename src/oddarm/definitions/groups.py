@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +32,7 @@ __all__ = [
     "apart",
     "distances",
     "float_means",
+    "groups_of",
     "outlier_arms",
     "outlier_groups",
 ]
@@ -65,13 +67,17 @@ class Group:
         gap: The distance from the group to the nearest arm outside it.
         max_epsilon: The ε below which it is a group: gap / (largest gap among the others) - 1;
             infinite if the others are all tied. The absolute rule does not compare the two gaps,
-            so there it may be 0 or less.
+            so there it may be 0 or less. With `neighbours` = k, the longest span of k gaps in a
+            row stands in place of the largest gap.
+        max_neighbours: The largest k at which it is a group, at most n - 2: no k + 1 neighbours
+            among the others span as much as ε allows. 0 by the absolute rule.
     """
 
     members: tuple[Hashable, ...]
     kind: Kind
     gap: float
     max_epsilon: float
+    max_neighbours: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,12 +116,13 @@ class _Sorted:
         """Return a gap on the scale of the values, rounded down; the same integers exceed it."""
         return math.floor(gap * self.scale)
 
-    def group(self, positions: Sequence[int], gap: int, inner: int) -> Group:
+    def group(self, positions: Sequence[int], gap: int, inner: int, order: int = 0) -> Group:
         return Group(
             members=self.label(positions),
             kind=_kind(positions, len(self.values)),
             gap=_ratio(gap, self.scale),
             max_epsilon=math.inf if inner == 0 else _ratio(gap - inner, inner),
+            max_neighbours=order,
         )
 
 
@@ -128,12 +135,18 @@ def outlier_groups(
     *,
     max_outliers: int | None = None,
     min_gap: float | None = None,
+    neighbours: int = 1,
 ) -> list[Group]:
     """Return every outlier group of arms with known means.
 
     The relative rule (ε) is Definition 2. The absolute rule (`min_gap` alone) cuts every gap
     between neighbours that is wider than `min_gap`; the arms in pieces of at most c arms are the
     outliers, unless there are more than c of them.
+
+    `neighbours` = k asks for groups of order k: the gap around the group must exceed (1+ε) times
+    the longest span of k gaps in a row among the others, or of all gaps in a segment that has no
+    more than k. The paper names this ◊^k and leaves it to future work. A group of order k is one
+    of every lower order, too. docs/adaptive.md compares it with the letter of the paper.
 
     Args:
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the
@@ -147,6 +160,7 @@ def outlier_groups(
         max_outliers: The capacity c as a count, in place of `rho`.
         min_gap: With `epsilon`: only groups with a wider gap around them count. Alone: the
             absolute rule.
+        neighbours: The order k of the groups; must be 1 by the absolute rule.
 
     Returns:
         The groups, smallest first. They are nested: each contains the one before it. By the
@@ -162,12 +176,27 @@ def outlier_groups(
         ...                epsilon=2.5, max_outliers=2, mixed=True)[-1].members
         ('a', 'e')
 
+        Two arms beside a bulk are a group, but hardly: three neighbours span as much.
+
+        >>> bulk = [0.2, 0.22, 0.25, 0.26, 0.29, 0.31, 0.32, 0.35, 0.47]
+        >>> [(g.members, g.max_neighbours) for g in outlier_groups(bulk, 2.5, max_outliers=1)]
+        [((8,), 1)]
+        >>> outlier_groups(bulk, 2.5, max_outliers=1, neighbours=2)
+        []
+
         More than 0.2 away from everyone else:
 
         >>> [g.members for g in outlier_groups([0.1, 0.25, 0.4, 0.7], min_gap=0.2, max_outliers=1)]
         [(3,)]
     """
-    problem = Problem(epsilon, rho, max_outliers, strict=strict, min_gap=min_gap)
+    problem = Problem(
+        epsilon, rho, max_outliers, strict=strict, min_gap=min_gap, neighbours=neighbours
+    )
+    return groups_of(means, problem, mixed)
+
+
+def groups_of(means: Means, problem: Problem, mixed: bool = True) -> list[Group]:
+    """Return what `outlier_groups` does, for a problem; general groups unless `mixed` is False."""
     ordered = _sort(means)
     problem.check(len(ordered.values))
     if problem.absolute:
@@ -203,19 +232,22 @@ def outlier_arms(
     strict: bool = False,
     *,
     max_outliers: int | None = None,
+    neighbours: int = 1,
 ) -> list[Hashable]:
     """Return every single (ε, ρ)-outlier arm (Definition 1), by ascending mean.
 
     Unlike in a group, the normal arms may be *any* subsets of the arms above and below: an arm can
-    be an outlier with respect to most others while a few lie right beside it.
+    be an outlier with respect to most others while a few lie right beside it. `neighbours` is as
+    for `outlier_groups`.
 
-    Takes O(n² log n) time in the number of arms.
+    Takes O(n² log n) time in the number of arms; that for each number of neighbours from c to
+    `neighbours`, if it is more than c.
 
     Examples:
         >>> outlier_arms([0.1, 0.11, 0.12, 0.13, 0.14, 0.5, 0.9], max_outliers=2)
         [5, 6]
     """
-    problem = Problem(epsilon=epsilon, rho=rho, max_outliers=max_outliers, strict=strict)
+    problem = Problem(epsilon, rho, max_outliers, strict=strict, neighbours=neighbours)
     ordered = _sort(means)
     n = len(ordered.values)
     problem.check(n)
@@ -224,45 +256,80 @@ def outlier_arms(
     side = problem.min_segment(n)
     normal = n - problem.max_members(n)
     found = np.zeros(n, dtype=bool)
-    gaps = np.diff(y)
-    for inner in np.unique(np.concatenate([gaps[:0], np.zeros_like(gaps[:1]), gaps])):
-        # N_u and N_l are best chosen as runs of consecutive arms with gaps ≤ inner, further than
-        # (1 + ε)·inner from j: dropping an arm from within a run only widens a gap.
-        above = _longest_run(y, gaps, inner, wider, unit)
-        below = _longest_run(-y[::-1], gaps[::-1], inner, wider, unit)[::-1]
+    # A run of more than k + 1 arms is as wide as a span of k gaps, a shorter one as all its gaps.
+    spans = [y[k:] - y[:-k] for k in range(min(neighbours, side - 1), neighbours + 1) if k]
+    for inner in np.unique(np.concatenate([np.zeros_like(y[:1]), *spans])):
+        # N_u and N_l are best chosen as runs of consecutive arms with spans ≤ inner, further than
+        # (1 + ε)·inner from j: dropping an arm from within a run only widens a span.
+        above = _longest_run(y, neighbours, inner, wider, unit)
+        below = _longest_run(-y[::-1], neighbours, inner, wider, unit)[::-1]
         above = np.where(above >= side, above, 0)
         below = np.where(below >= side, below, 0)
         found |= above + below >= normal
     return list(ordered.label(np.flatnonzero(found).tolist()))
 
 
-def distances(means: Sequence[Fraction], members: Collection[int]) -> tuple[Fraction, Fraction]:
-    """Return how far the members are from the others, and the largest gap inside a segment.
+def distances(
+    means: Sequence[Fraction], members: Collection[int], neighbours: int = 1
+) -> tuple[Fraction, Fraction]:
+    """Return how far the members are from the others, and the longest span inside a segment.
 
     The members are a group, if the sizes fit, when the first exceeds (1 + ε) times the second.
+
+    Args:
+        means: Of all arms.
+        members: Positions of some.
+        neighbours: Of how many gaps in a row a span is.
     """
     order = sorted(range(len(means)), key=means.__getitem__)
     positions = {position for position, arm in enumerate(order) if arm in members}
-    return _distances([means[arm] for arm in order], positions)
+    return _distances([means[arm] for arm in order], positions, neighbours)
 
 
-def _distances(values: Sequence[N], members: Collection[int]) -> tuple[N, N]:
+def _distances(values: Sequence[N], members: Collection[int], neighbours: int = 1) -> tuple[N, N]:
     """Return `distances` for ascending values, on any scale."""
     borders, inside = [], [values[0] - values[0]]
-    for position, (low, high) in enumerate(pairwise(values)):
-        if (position in members) != (position + 1 in members):
-            borders.append(high - low)
-        elif position not in members:
-            inside.append(high - low)
+    first = 0  # of the present segment
+    for position, value in enumerate(values):
+        if position and (position in members) != (position - 1 in members):
+            borders.append(value - values[position - 1])
+        if position in members:
+            first = position + 1
+        else:
+            inside.append(value - values[max(position - neighbours, first)])
     return min(borders), max(inside)
 
 
-def _longest_run(y: NDArray[Any], gaps: NDArray[Any], inner: Any, wider: int, unit: int) -> Indices:
-    """For each arm j: the most consecutive arms with gaps ≤ inner that lie further above j."""
+def _largest_order(gap: Any, problem: Problem, y: NDArray[Any], members: Sequence[int]) -> int:
+    """Return the largest k at which members with a gap around them are a group; 0 if at none.
+
+    A segment of m arms has no span of more than m - 1 gaps, so that from then on nothing changes.
+    """
+    wider, unit = problem.ratio.as_integer_ratio()
+    cuts = np.concatenate([[-1], members, [len(y)]]).tolist()
+    segments = [y[first + 1 : end] for first, end in pairwise(cuts) if end - first > 2]
+    if gap * unit > wider * max(segment[-1] - segment[0] for segment in segments):
+        return len(y) - 2
+
+    def too_wide(order: int) -> bool:
+        spans = (segment[order:] - segment[:-order] for segment in segments)
+        full = max(int(span.max()) for span in spans if len(span))
+        short = max((int(s[-1] - s[0]) for s in segments if len(s) <= order), default=0)
+        return bool(gap * unit <= wider * max(full, short))
+
+    return bisect_left(range(1, max(map(len, segments))), True, key=too_wide)
+
+
+def _longest_run(y: NDArray[Any], neighbours: int, inner: Any, wider: int, unit: int) -> Indices:
+    """For each arm j: the most consecutive arms with spans ≤ inner that lie further above j."""
     n = len(y)
     position = np.arange(n)
-    breaks = np.append(gaps > inner, True)  # a run ends at each break
-    end = np.minimum.accumulate(np.where(breaks, position, n)[::-1])[::-1]
+    # A run from p on goes to the last arm within inner of p, if that is among its k neighbours;
+    # else to the k-th neighbour of the last arm before the first one with a span that is too wide.
+    reach = np.searchsorted(y, y + inner, side="right") - 1
+    breaks = np.where(reach < position + neighbours, position, n)
+    first = np.minimum.accumulate(breaks[::-1])[::-1]
+    end = np.where(first == position, reach, np.minimum(first + neighbours, n) - 1)
     from_here = end - position + 1
     longest = np.append(np.maximum.accumulate(from_here[::-1])[::-1], 0)
     # Strictly further than (1 + ε)·inner, and strictly above j itself.
@@ -296,10 +363,12 @@ def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
     wider, unit = problem.ratio.as_integer_ratio()
     side, narrow = problem.min_segment(n), ordered.whole_units(problem.floor)
     gaps = np.diff(y)
-    zero = np.zeros_like(gaps[:1])
-    # below[i]: the largest gap among the i lowest arms; above[i]: among arms i, i + 1, …
-    below = np.concatenate([zero, zero, np.maximum.accumulate(gaps)])
-    above = np.concatenate([np.maximum.accumulate(gaps[::-1])[::-1], zero, zero])
+    zero, position = np.zeros_like(y[:1]), np.arange(n)
+    spans_down = y - y[np.maximum(position - problem.neighbours, 0)]
+    spans_up = y[np.minimum(position + problem.neighbours, n - 1)] - y
+    # below[i]: the longest span among the i lowest arms; above[i]: among arms i, i + 1, …
+    below = np.concatenate([zero, np.maximum.accumulate(spans_down)])
+    above = np.concatenate([np.maximum.accumulate(spans_up[::-1])[::-1], zero])
     groups = []
     for size in range(1, problem.max_members(n) + 1):
         start = np.arange(n - size + 1)
@@ -317,7 +386,8 @@ def _contiguous_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
         )
         for k in np.flatnonzero((gap * unit > wider * inner) & (gap > narrow)):
             block = range(int(start[k]), int(stop[k]))
-            groups.append(ordered.group(block, int(gap[k]), int(inner[k])))
+            order = _largest_order(int(gap[k]), problem, y, block)
+            groups.append(ordered.group(block, int(gap[k]), int(inner[k]), order))
     return groups
 
 
@@ -326,8 +396,9 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
 
     With some gaps closed, pieces of at most c arms form N̂ and larger pieces are the segments. A
     piece becomes a segment once and stays one, so each open gap changes its kind at most twice.
+    Groups of order k are those among these with a gap that is wide enough for spans of k gaps.
     """
-    y = ordered.values
+    y, array = ordered.values, _as_array(ordered.values, problem.ratio)
     n = len(y)
     wider, unit = problem.ratio.as_integer_ratio()
     largest, side = problem.max_members(n), problem.min_segment(n)
@@ -378,9 +449,14 @@ def _general_groups(ordered: _Sorted, problem: Problem) -> list[Group]:
             continue
         gap = frontier[0][0]
         if gap * unit > wider * inner and gap > narrow:
-            members = _outside_segments(last, side)
-            groups.append(ordered.group(members, gap, inner))
             last_size = outside
+            members = _outside_segments(last, side)
+            order = _largest_order(gap, problem, array, members)
+            if order >= problem.neighbours:
+                span = inner
+                if problem.neighbours > 1:
+                    span = _distances(y, set(members), problem.neighbours)[1]
+                groups.append(ordered.group(members, gap, span, order))
     return groups[::-1]
 
 

@@ -105,8 +105,9 @@ def least_pulls(
 ) -> LeastPulls:
     """Return how many pulls any method needs on average for arms with these means.
 
-    Rewards are 0 or 1, and endless. The method knows nothing of the means, and is wrong with
-    probability at most δ whatever they are. The bound is that of Garivier and Kaufmann (2016):
+    Rewards are 0 or 1, and endless, and groups are of order 1 (`neighbours`). The method knows
+    nothing of the means, and is wrong with probability at most δ whatever they are. The bound is
+    that of Garivier and Kaufmann (2016):
 
         E[pulls] ≥ kl(δ, 1-δ)·T*,   1/T* = sup over shares w of inf over λ of Σᵢ wᵢ KL(μᵢ, λᵢ),
 

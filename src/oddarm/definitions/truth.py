@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oddarm.definitions.groups import Apart, Group, Means, apart, outlier_groups
+from oddarm.definitions.groups import Apart, Group, Means, apart, groups_of
 from oddarm.problem import Problem
 
 __all__ = ["Truth", "ranks_first"]
@@ -51,8 +51,8 @@ class Truth:
     def of(cls, means: Means, problem: Problem) -> Truth:
         """Return the truth about arms with these means; groups name arms as `means` does."""
         easier = problem.at_slack()
-        groups = _groups(means, problem)
-        groups_at_slack = _groups(means, easier) if problem.slack else groups
+        groups = tuple(groups_of(means, problem))
+        groups_at_slack = tuple(groups_of(means, easier)) if problem.slack else groups
         both = (apart(means, problem), apart(means, easier)) if problem.absolute else None
         return cls(groups, groups_at_slack, both)
 
@@ -99,19 +99,6 @@ class Truth:
         if right is False or decided or not self.groups:
             return right
         return self.ranks_groups_first(ranking)
-
-
-def _groups(means: Means, problem: Problem) -> tuple[Group, ...]:
-    groups = outlier_groups(
-        means,
-        problem.epsilon,
-        problem.rho,
-        problem.strict,
-        mixed=True,
-        max_outliers=problem.max_outliers,
-        min_gap=problem.min_gap,
-    )
-    return tuple(groups)
 
 
 def _confirms_apart(least: Apart, most: Apart, verdict: str, declared: set[Any]) -> bool | None:

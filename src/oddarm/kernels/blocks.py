@@ -129,6 +129,7 @@ class Rules(Record):
         sure_gap: The floor less the slack, likewise.
         max_members: The most members that a group may have.
         min_segment: The fewest arms of a segment.
+        neighbours: The order of a group: with spans of how many gaps its distance is compared.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: The error probability of evidence against a whole truth, likewise.
         caution: By what factor plans raise the evidence that seems to be needed.
@@ -137,11 +138,14 @@ class Rules(Record):
 
     kinds: ClassVar = layout("""
         real gap_factor floor sure_factor sure_gap
-        whole max_members min_segment
+        whole max_members min_segment neighbours
         real pair_delta joint_delta caution
         flag many_arms
     """)
     _fields_: ClassVar = fields(kinds)
+
+    def __init__(self, *, neighbours: int = 1, **values: Any) -> None:
+        super().__init__(neighbours=neighbours, **values)
 
     def rival_gap(self, gap: float) -> float:
         """Return how wide the gaps of a group are that leaves a gap inside one of its segments."""

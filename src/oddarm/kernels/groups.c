@@ -36,15 +36,62 @@ struct group {
     char *chains;
 };
 
-/* The largest gap that may be inside a segment: its length, its place in by_low, and its ends. */
+/* The largest of some numbers, no more than `room` of them, and the least of these: a heap with
+ * that at its root. One number needs no memory. */
+struct largest {
+    double *values;
+    int64_t count, room;
+    double least;
+};
+
+static void put(struct largest *heap, double value)
+{
+    double *values = heap->values;
+    int64_t at = 0;
+    if (heap->count < heap->room) {
+        at = heap->count++;
+        for (int64_t up = (at - 1) / 2; at > 0 && values[up] > value; at = up, up = (at - 1) / 2)
+            values[at] = values[up];
+    } else if (value > values[0]) {
+        for (int64_t down = 1; down < heap->count; down = 2 * at + 1) {
+            if (down + 1 < heap->count && values[down + 1] < values[down])
+                down++;
+            if (!(values[down] < value))
+                break;
+            values[at] = values[down];
+            at = down;
+        }
+    } else {
+        return;
+    }
+    values[at] = value;
+    heap->least = values[0];
+}
+
+static inline void keep_largest(struct largest *heap, double value)
+{
+    if (heap->room > 1)
+        put(heap, value);
+    else
+        heap->least = heap->count++ ? most_of(heap->least, value) : value;
+}
+
+/* The longest span of gaps that may be inside a segment: its length, its place in by_low, and its
+ * ends. */
 struct inside {
     double length;
     int64_t place;
     double start, stop;
 };
 
-static struct inside largest_inside(
-    const double *low, const double *high, const int64_t *by_low, const bool *member, int64_t n)
+/* The same for spans of `neighbours` gaps in a row, or of all gaps of a segment with fewer; `heap`
+ * has room for as many numbers.
+ *
+ * A span begins no earlier than some arm does, at x. Of the arms that begin beyond x, the one that
+ * ends as the k-th is beyond the span; with fewer than k, no arm is certain to be. docs/adaptive.md
+ * has the proof. */
+static inline struct inside sweep(const double *low, const double *high, const int64_t *by_low,
+    const bool *member, int64_t n, int64_t neighbours, double *heap)
 {
     struct inside best = {0.0, -1, 0.0, 0.0};
     int64_t k = n - 1;
@@ -58,25 +105,43 @@ static struct inside largest_inside(
         int64_t first = last;
         while (first > 0 && !member[by_low[first - 1]])
             first--;
-        /* The greatest upper end but that of the arm that begins last. */
-        double furthest = -INFINITY;
-        for (int64_t j = first; j < last; j++)
-            furthest = most_of(furthest, high[by_low[j]]);
-        if (first < last && low[by_low[last - 1]] == low[by_low[last]]) /* another begins there */
-            furthest = most_of(furthest, high[by_low[last]]);
-        double end = furthest; /* beyond the last beginning no arm is certain to follow */
-        double least = INFINITY;
+        double greatest = -INFINITY, second = -INFINITY; /* of the upper ends */
+        for (int64_t j = first; j <= last; j++) {
+            second = most_of(second, least_of(greatest, high[by_low[j]]));
+            greatest = most_of(greatest, high[by_low[j]]);
+        }
+        struct largest ends = {heap, 0, neighbours, 0.0}; /* the least upper ends, negated */
         for (int64_t j = last; j >= first; j--) {
             const double x = low[by_low[j]];
-            if (j < last && low[by_low[j + 1]] > x)
-                end = least;
-            if ((j == last || low[by_low[j + 1]] > x) && end - x > best.length)
-                best = (struct inside){end - x, j, x, end};
-            least = least_of(least, high[by_low[j]]);
+            if (j == last || low[by_low[j + 1]] > x) {
+                double end = -ends.least;
+                if (last - j < neighbours) { /* no k-th arm is certain to follow */
+                    const bool alone = j == first || low[by_low[j - 1]] < x;
+                    end = alone && high[by_low[j]] == greatest ? second : greatest;
+                }
+                if (end - x > best.length)
+                    best = (struct inside){end - x, j, x, end};
+            }
+            keep_largest(&ends, -high[by_low[j]]);
         }
         k = first - 1;
     }
     return best;
+}
+
+static struct inside largest_inside(const double *low, const double *high, const int64_t *by_low,
+    const bool *member, int64_t n, int64_t neighbours, double *heap)
+{
+    if (neighbours == 1) /* the usual case, which is compiled by itself: plans take long in it */
+        return sweep(low, high, by_low, member, n, 1, NULL);
+    return sweep(low, high, by_low, member, n, neighbours, heap);
+}
+
+double widest_possible(
+    const struct arms *arms, const int64_t *order, const bool *member, int64_t neighbours)
+{
+    double *heap = (double *)arms->work;
+    return largest_inside(arms->low, arms->high, order, member, arms->n, neighbours, heap).length;
 }
 
 int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
@@ -85,7 +150,7 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
     const int64_t n = arms->n, min_segment = rules->min_segment;
     const double *low = arms->low, *high = arms->high;
     double most = INFINITY, low_in = -INFINITY, low_out = -INFINITY;
-    double reach = -INFINITY; /* of the present segment */
+    struct largest reach = {(double *)arms->work, 0, rules->neighbours, 0.0}; /* of this segment */
     int64_t size = 0;
     bool small = false;
     for (int64_t k = 0; k < n; k++) {
@@ -95,18 +160,19 @@ int64_t judge_group(const struct arms *arms, const struct rules *rules, const in
             low_in = most_of(low_in, low[arm]);
             small |= 0 < size && size < min_segment;
             size = 0;
-            reach = -INFINITY;
+            reach.count = 0;
         } else {
             most = least_of(most, high[arm] - low_in);
+            /* Of those before, all but neighbours - 1, or one, end there or below. */
             if (size > 0)
-                certain = most_of(certain, low[arm] - reach);
+                certain = most_of(certain, low[arm] - reach.least);
             low_out = most_of(low_out, low[arm]);
-            reach = most_of(reach, high[arm]);
+            keep_largest(&reach, high[arm]);
             size++;
         }
     }
     small |= 0 < size && size < min_segment;
-    const double possible = largest_inside(low, high, order, member, n).length;
+    const double possible = widest_possible(arms, order, member, rules->neighbours);
     if (apart <= 0.0) { /* the order of the arms is not certain */
         apart = 0.0;
         most = INFINITY;
@@ -339,7 +405,7 @@ static void cover_segments(const struct arms *arms, const bool *member, double l
     }
 }
 
-/* Plan until the group has gaps of `gap` and no gap inside is too wide for that. */
+/* Plan until the group has gaps of `gap` and no span inside is too wide for that. */
 static double confirm(const struct arms *arms, const struct rules *rules, const struct group *group,
     double gap, bool chain, double *factors, double budget, char *work)
 {
@@ -351,12 +417,16 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
         if (member[by_mean[k]] != member[by_mean[k - 1]])
             certify(arms, rules, 0, k, k, n, gap, factors);
     if (chain) {
-        const double length = rules->many_arms ? longest * (1.0 - ROUNDING) : longest;
+        /* Where no gap is wider than this, no span of so many gaps is longer than `longest`. */
+        const double narrow = longest / (double)rules->neighbours;
+        const double length = rules->many_arms ? narrow * (1.0 - ROUNDING) : narrow;
         cover_segments(arms, member, length, rules->many_arms, factors, group->chains);
     }
     double cost = planned_pulls(arms, factors);
     double *now_low = take(&work, n), *now_high = take(&work, n), *keys = take(&work, n);
     int64_t *now_order = take(&work, n);
+    double *heap = take(&work, n);
+    bool *barred = memcpy(take(&work, n), member, (size_t)n * sizeof *member);
     for (int64_t arm = 0; arm < n; arm++) {
         shrink_arm(arms, arm, factors[arm], now_low, now_high);
         keys[arm] = now_low[arm] + group->shifts[arm];
@@ -367,12 +437,18 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
     for (int64_t step = 0; step < most_steps; step++) {
         if (!(cost < budget))
             return INFINITY;
-        const struct inside widest = largest_inside(now_low, now_high, now_order, member, n);
+        const struct inside widest =
+            largest_inside(now_low, now_high, now_order, member, n, rules->neighbours, heap);
         if (widest.length <= longest)
             return cost;
-        /* An arm fills the gap, or one that bounds it draws nearer to its estimate. */
+        /* Another arm fills the span, or one that bounds it draws nearer to its estimate. */
         const struct stride stride = stride_at(rules, step);
-        struct filler best = cheapest_filler(arms, &stride, member, factors, widest.start, longest);
+        for (int64_t k = 0; rules->neighbours > 1 && k < n; k++) {
+            const int64_t arm = now_order[k]; /* those that fill the span already are barred */
+            const bool there = k > widest.place && now_high[arm] < widest.start + longest;
+            barred[arm] = member[arm] || there;
+        }
+        struct filler best = cheapest_filler(arms, &stride, barred, factors, widest.start, longest);
         for (int64_t arm = 0; arm < n; arm++) {
             const bool begins = arm == now_order[widest.place] && means[arm] > widest.start;
             const bool ends =
@@ -394,16 +470,17 @@ static double confirm(const struct arms *arms, const struct rules *rules, const 
     return INFINITY;
 }
 
-/* Plan until the group's gap is certain to be at most (1+epsilon) times `inside`, a gap that is
- * made certain at `place`; or at most the floor, if `place` is 0. */
+/* Plan until the group's gap is certain to be at most (1+epsilon) times `inside`, a span that is
+ * made certain from the arms before `place` to those from `to` on; or at most the floor, if `place`
+ * is 0. */
 static double refute(const struct arms *arms, const struct rules *rules, const bool *member,
-    int64_t place, double inside, double *factors)
+    int64_t place, int64_t to, double inside, double *factors)
 {
     const double apart = place ? rules->gap_factor * inside : rules->floor;
     const int64_t n = arms->n, *by_mean = arms->by_mean;
     const double *low = arms->low, *high = arms->high, *means = arms->means;
     if (place)
-        certify(arms, rules, 0, place, place, n, inside, factors);
+        certify(arms, rules, 0, place, to, n, inside, factors);
     double best = INFINITY, split = 0.5;
     int64_t chosen = -1;
     for (int64_t k = 1; k < n; k++) {
@@ -458,14 +535,18 @@ double plan_group(const struct arms *arms, const struct rules *rules, const int6
     const struct group group = {order, member, shifts, chains};
     char *work = arms->work;
     double apart = INFINITY, inside = 0.0;
-    int64_t place = 0;
-    for (int64_t k = 1; k < n; k++) {
-        const double gap = means[by_mean[k]] - means[by_mean[k - 1]];
-        if (member[by_mean[k]] != member[by_mean[k - 1]]) {
-            apart = least_of(apart, gap);
-        } else if (!member[by_mean[k]] && gap > inside) {
-            inside = gap;
-            place = k;
+    int64_t place = 0, to = 0, first = 0; /* the last is where the present segment begins */
+    for (int64_t k = 0; k < n; k++) {
+        if (k > 0 && member[by_mean[k]] != member[by_mean[k - 1]]) {
+            apart = least_of(apart, means[by_mean[k]] - means[by_mean[k - 1]]);
+            first = k;
+        }
+        const int64_t from = k - first < rules->neighbours ? first : k - rules->neighbours;
+        const double span = means[by_mean[k]] - means[by_mean[from]];
+        if (!member[by_mean[k]] && span > inside) {
+            inside = span;
+            place = from + 1;
+            to = k;
         }
     }
     ones(factors, n);
@@ -486,12 +567,13 @@ double plan_group(const struct arms *arms, const struct rules *rules, const int6
         if (short_by > 0.0) {
             ones(trial, n);
             const double gap = inside - SHARES[k] * short_by / rules->gap_factor;
-            best = keep(factors, trial, n, refute(arms, rules, member, place, gap, trial), best);
+            best =
+                keep(factors, trial, n, refute(arms, rules, member, place, to, gap, trial), best);
         }
     }
     if (apart < rules->floor) {
         ones(trial, n);
-        best = keep(factors, trial, n, refute(arms, rules, member, 0, 0.0, trial), best);
+        best = keep(factors, trial, n, refute(arms, rules, member, 0, 0, 0.0, trial), best);
     }
     return best;
 }

@@ -13,9 +13,10 @@ from oddarm._typing import Flags, Floats, Wholes
 from oddarm.kernels.blocks import Arms, Rules
 from oddarm.kernels.native import function
 
-__all__ = ["judge_group", "plan_group"]
+__all__ = ["judge_group", "plan_group", "widest_possible"]
 
 _judge_group = function("judge_group", "record record wholes flags real real results", "whole")
+_widest_possible = function("widest_possible", "record wholes flags whole", "real")
 _plan_group = function("plan_group", "record record wholes flags floats floats floats", "real")
 _Four = c_double * 4
 _LINKS = 11  # of an arm, in chains: one for each of WIDTHS in groups.c, and one more
@@ -39,11 +40,17 @@ def judge_group(
     Returns:
         1 if they are for all means within the intervals, -1 if for none, 0 if that is open; the
         least and most that their distance to the others can be; and the least and most that the
-        largest gap inside the segments can be.
+        longest span of `rules.neighbours` gaps in a row inside the segments can be.
     """
     ends = _Four()
     verdict = _judge_group(arms.record, byref(rules), order, member, apart, certain, ends)
     return verdict, ends[0], ends[1], ends[2], ends[3]
+
+
+def widest_possible(arms: Arms, order: Wholes, member: Flags, neighbours: int) -> float:
+    """Return the most that a span of so many gaps inside a segment can be; `order` as above."""
+    longest: float = _widest_possible(arms.record, order, member, neighbours)
+    return longest
 
 
 def plan_group(

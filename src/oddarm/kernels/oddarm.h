@@ -33,7 +33,7 @@ struct arms {
 struct rules {
     double gap_factor, floor;     /* 1 + epsilon, and the gap that a group must exceed */
     double sure_factor, sure_gap; /* the same with the slack, for a group to be confirmed */
-    int64_t max_members, min_segment;
+    int64_t max_members, min_segment, neighbours;
     double pair_delta, joint_delta, caution;
     bool many_arms; /* whether plans are made in few steps */
 };
@@ -190,6 +190,8 @@ EXPORT void joint_slopes(const struct arms *arms, const struct claim *claim, dou
 /* groups.c: whether arms are a group, and what would show it. */
 EXPORT int64_t judge_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, double apart, double certain, double certificate[4]);
+EXPORT double widest_possible(
+    const struct arms *arms, const int64_t *order, const bool *member, int64_t neighbours);
 EXPORT double plan_group(const struct arms *arms, const struct rules *rules, const int64_t *order,
     const bool *member, const double *shifts, double *factors, char *chains);
 

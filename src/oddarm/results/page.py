@@ -155,6 +155,7 @@ _NAMES = {
     "max_outliers": "most outliers",
     "min_gap": "least distance of outliers",
     "slack": "slack: share of the line in which either answer is right",
+    "neighbours": "neighbours in a row that the gap is compared with",
     "delta": "δ: probability of a wrong answer",
     "delta_proved": "δ is proved",
     "delta_reason": "because",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oddarm._text import named, numbered
 from oddarm.options import DEFAULT_RHO
+from oddarm.problem import Problem
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
@@ -155,8 +156,14 @@ def _distance(result: Result) -> str:
     words = f" by at least {gap:g}"
     ratio = 1 + min(certificate.epsilon for certificate in certificates)
     if not result.problem.absolute and 1 < ratio < math.inf:
-        words += f" (at least {rounded_down(ratio, 2):g} times any gap among them)"
+        among = _compared(result.problem)
+        words += f" (at least {rounded_down(ratio, 2):g} times any {among} among them)"
     return words
+
+
+def _compared(problem: Problem) -> str:
+    """What the gap around outliers is compared with."""
+    return "gap" if problem.neighbours == 1 else f"span of {problem.neighbours} gaps"
 
 
 def _certificates_of(result: Result) -> list[Certificate]:
@@ -185,7 +192,7 @@ def _none(result: Result) -> list[str]:
     else:
         few = "one of them" if most == 1 else f"{most:,} or fewer of them"
         why = f": no gap around {few} is more than {float(problem.ratio):g} times as wide as any "
-        why += "gap among the others"
+        why += f"{_compared(problem)} among the others"
         why += "" if problem.min_gap is None else f", and above {problem.min_gap:g}"
     widest = result.widest_gap
     if widest is not None and 0 < widest < math.inf:

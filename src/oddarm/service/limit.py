@@ -79,6 +79,8 @@ def limit_question(search: Search, result: Result) -> LimitQuestion | str:
         return f"The limit is not computed for more than {MOST_ARMS} arms."
     if problem.delta >= 0.5:
         return "There is no limit if δ is ½ or more."
+    if problem.neighbours > 1:
+        return "The limit is computed for neighbours = 1 only."
     if search.until == "budget":
         return "There is no limit for a study that spends a budget."
     if not result.counts[working].all():

@@ -105,6 +105,7 @@ class CreateBody(_Body):
     delta: Annotated[Number, Field(gt=0, lt=1)] = _option("delta")
     slack: Annotated[Number, Field(lt=1)] | None = _option("slack")
     strict: StrictBool = _option("strict")
+    neighbours: Annotated[StrictInt, Field(ge=1, le=MAX_ARMS)] = _option("neighbours")
     rewards: (
         Literal["bernoulli"]
         | Annotated[list[Number], Field(min_length=2, max_length=2)]

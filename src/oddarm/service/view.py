@@ -49,7 +49,8 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
         errors: Each failed arm, as index, and its error.
         certificates: If the strategy makes them, what is certain about each set of arms that may be
             a group: members as indices, status, the least and the most that its gap and the largest
-            gap among the others can be, and the largest ε at which it is certain to be a group.
+            gap among the others can be, and the largest ε and the largest number of neighbours at
+            which it is certain to be a group.
         cost: Pulls so far and their budget, their price if pulls have costs and its budget, the
             rewards of a full scan of finite arms; null where there is no such number.
         range: The least and the greatest reward; null if infinite.
@@ -89,6 +90,7 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
                     "gap": [_number(certificate.gap_at_least), _number(certificate.gap_at_most)],
                     "rest": [_number(certificate.rest_at_least), _number(certificate.rest_at_most)],
                     "epsilon": _number(certificate.epsilon),
+                    "max_neighbours": certificate.max_neighbours,
                 }
                 for certificate in result.certificates
             ],

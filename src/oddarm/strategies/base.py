@@ -52,12 +52,15 @@ class Certificate:
         status: "confirmed" if they are a group, "refuted" if they are not, else "undecided".
         gap_at_least: The least that their distance to every other arm can be.
         gap_at_most: The most that it can be.
-        rest_at_least: The least that the largest gap among the others can be.
+        rest_at_least: The least that the largest gap among the others can be; with `neighbours`
+            = k, the longest span of k gaps in a row.
         rest_at_most: The most that it can be.
         large_segments: Whether every segment of the others has more arms than a group may have. If
             not, they are not a group, whatever ε is.
         confirmed_at: The ε at which evidence of many arms at once has confirmed them, which says
             more than their gaps one by one; -1 if it has not.
+        max_neighbours: The largest order k (`neighbours`) at which they are certain to be a group
+            at the ε asked for, less the slack; 0 if at none, or by the absolute rule.
     """
 
     members: tuple[Any, ...]
@@ -68,6 +71,7 @@ class Certificate:
     rest_at_most: float
     large_segments: bool = True
     confirmed_at: float = -1.0
+    max_neighbours: int = 0
 
     @property
     def epsilon(self) -> float:
@@ -355,6 +359,11 @@ class Strategy(ABC):
             raise ParameterError(
                 f"min_gap == {problem.min_gap!r} with strategy {self.name!r}, which does not know "
                 "it: pass strategy='adaptive', or epsilon instead of min_gap."
+            )
+        if not self.confirms and problem.neighbours > 1:
+            raise ParameterError(
+                f"neighbours == {problem.neighbours} with strategy {self.name!r}, which does not "
+                "know it: pass strategy='adaptive', or leave out neighbours."
             )
 
     def predicate(self, found: int, side: str) -> str:

@@ -51,18 +51,19 @@ def known(low, high, declared=None):
     return Arms(low, high, low, by_low, by_high, by_low, marks)
 
 
-def rules(most, side=1, epsilon=0.0, declared=()):
+def rules(most, side=1, epsilon=0.0, declared=(), neighbours=1):
     """Return the rules of a problem in which groups may have `most` members beyond the declared."""
     count = int(np.sum(declared))
     factor = 1 + epsilon
-    return Rules(gap_factor=factor, sure_factor=factor, max_members=most + count, min_segment=side)
+    limits = {"max_members": most + count, "min_segment": side, "neighbours": neighbours}
+    return Rules(gap_factor=factor, sure_factor=factor, **limits)
 
 
-def instances(count, seed, declared=True):
+def instances(count, seed, declared=True, most_arms=14):
     """Yield random generators with intervals of 3 to 14 arms, of which up to 3 may be outliers."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        n = int(rng.integers(3, 15))
+        n = int(rng.integers(3, most_arms + 1))
         most = int(rng.integers(1, min(4, (n + 1) // 2)))
         yield rng, *random_intervals(rng, n, declared), most, most + 1
 
@@ -209,21 +210,24 @@ def test_windows_have_room_to_spare():
     assert found > 100
 
 
-def test_groups_are_judged_by_the_definition():
-    """Verdict and bounds on the gaps are those of all ways to split the segments."""
+@pytest.mark.parametrize(("count", "most_arms", "orders"), [(500, 14, 1), (900, 8, 4)])
+def test_groups_are_judged_by_the_definition(count, most_arms, orders):
+    """Verdict and bounds on gaps and spans are those of all ways to split the segments."""
     seen = {-1: 0, 0: 0, 1: 0}
-    for rng, low, high, _, most, side in instances(500, 6):
+    for rng, low, high, _, most, side in instances(count, 6, most_arms=most_arms):
+        k = int(rng.integers(1, orders + 1)) if orders > 1 else 1
         if rng.random() < 0.5:
             np.minimum(high, low + rng.integers(0, 3, len(low)), out=high)
         member = np.zeros(len(low), dtype=bool)
         member[_some_block(rng, low, high, most)] = True
         epsilon = float(rng.choice(EPSILONS))
-        expected = literal.judge(low, high, member, epsilon, side)
+        expected = literal.judge(low, high, member, epsilon, side, k)
         arms = known(low, high)
         sides = member[arms.by_low]
         edges = np.flatnonzero(sides[1:] != sides[:-1]) + 1
         apart = find_gaps(arms)[edges].min()
-        got = judge_group(arms, rules(most, side, epsilon), arms.by_low, member, apart, 0.0)
+        limits = rules(most, side, epsilon, neighbours=k)
+        got = judge_group(arms, limits, arms.by_low, member, apart, 0.0)
         assert got[:4] == expected[:4]
         if expected[1] > 0:
             assert got[4] == expected[4]

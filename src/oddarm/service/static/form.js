@@ -17,6 +17,7 @@ const NUMBERS = [
   "min_gap",
   "epsilon",
   "slack",
+  "neighbours",
   "delta",
   "max_pulls",
   "max_cost",
@@ -62,11 +63,12 @@ export function prepareForm(onError) {
 
 /** Show the fields of the rule and of the rewards that are chosen; others do not count. */
 function showWhatCounts(form) {
-  const { rule, rewards, min_gap: gap, epsilon } = form.elements;
-  const asks = { min_gap: rule.value !== "epsilon", epsilon: rule.value !== "min_gap" };
-  for (const field of [gap, epsilon]) {
+  const { rule, rewards, min_gap: gap, epsilon, neighbours } = form.elements;
+  const relative = rule.value !== "min_gap";
+  const asks = { min_gap: rule.value !== "epsilon", epsilon: relative, neighbours: relative };
+  for (const field of [gap, epsilon, neighbours]) {
     field.closest(".field").hidden = field.disabled = !asks[field.name];
-    field.required = asks.min_gap && asks[field.name];
+    field.required = field !== neighbours && asks.min_gap && asks[field.name];
   }
   byId("range").hidden = byId("range").disabled = rewards.value === "bernoulli";
 }

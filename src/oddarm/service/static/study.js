@@ -22,6 +22,7 @@ const PARAMETERS = {
   min_gap: "least gap",
   rho: "ρ",
   max_outliers: "most outliers",
+  neighbours: "neighbours",
   delta: "δ",
   delta_proved: "δ is proved",
   delta_reason: "because",
@@ -296,6 +297,7 @@ export class StudyPage {
             fact("Gap, at least", number(certificate.gap[0])),
             fact("Rest, at most", number(certificate.rest[1])),
             fact("Largest ε confirmed", epsilon === null ? "any" : epsilon > 0 ? number(epsilon) : "none yet"),
+            ...(certificate.max_neighbours > 0 ? [fact("Neighbours, up to", count(certificate.max_neighbours))] : []),
           ),
         ),
       );

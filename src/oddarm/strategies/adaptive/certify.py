@@ -6,6 +6,7 @@ docs/adaptive.md has the proofs, under the names used here.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oddarm._typing import Flags, Floats, Indices, Wholes
-from oddarm.definitions.groups import distances, outlier_groups
+from oddarm.definitions.groups import distances, groups_of
 from oddarm.kernels.blocks import (
     Arms,
     Rules,
@@ -24,7 +25,7 @@ from oddarm.kernels.blocks import (
     find_gaps,
     find_rival,
 )
-from oddarm.kernels.groups import judge_group
+from oddarm.kernels.groups import judge_group, widest_possible
 from oddarm.kernels.pairs import certain_gap
 from oddarm.problem import Problem, rounded_down, rounded_up
 from oddarm.strategies.adaptive.constants import WIDEST_GAPS
@@ -36,9 +37,11 @@ __all__ = [
     "advance",
     "declare",
     "estimated_gaps",
+    "exact_neighbours",
     "exact_stages",
     "judge",
     "last_confirmed",
+    "most_neighbours",
     "open_stage",
     "places_around",
     "segments_of",
@@ -58,7 +61,8 @@ class Judgement:
     Attributes:
         verdict: 1 if it is a group, -1 if it is not, 0 if that is open.
         bounds: The least and the most that its distance to the others can be, and the least and
-            the most that the largest gap among those can be.
+            the most that the largest gap among those can be: at order k, the longest span of k
+            gaps in a row.
     """
 
     verdict: int = 0
@@ -89,7 +93,12 @@ class Stage:
         return cls(new, pulls, members)
 
     def certificate(
-        self, judgement: Judgement, order: Indices, by_mean: Wholes, min_segment: int
+        self,
+        judgement: Judgement,
+        max_neighbours: int,
+        order: Indices,
+        by_mean: Wholes,
+        min_segment: int,
     ) -> Certificate:
         """Return what is certain, with the members in an order.
 
@@ -107,6 +116,7 @@ class Stage:
             rest_at_least=rest_at_least,
             rest_at_most=rest_at_most,
             large_segments=status != "refuted" or bool(sizes[sizes > 0].min() >= min_segment),
+            max_neighbours=max_neighbours,
         )
 
 
@@ -194,11 +204,32 @@ def judge(arms: Arms, rules: Rules, member: Flags) -> Judgement:
     inside = np.flatnonzero(~(sides[1:] | sides[:-1])) + 1
     widest = inside[[np.argmax(estimated[inside])]] if len(inside) else inside
     sharpen(arms, rules, estimated, certain, np.append(edges, widest))
-    segments = segments_of(member, arms.by_mean)
-    order = np.lexsort((np.arange(len(member)), arms.low, segments))
     apart, rest = certain[edges].min(), certain[widest].max(initial=0.0)
+    order = _by_segment(arms, member)
     verdict, *bounds = judge_group(arms, rules, order, member, apart, rest)
     return Judgement(verdict, tuple(bounds))
+
+
+def most_neighbours(arms: Arms, rules: Rules, member: Flags, judgement: Judgement) -> int:
+    """Return the largest order at which members that were judged are certain to be a group.
+
+    They are less the slack, by the intervals, at that order and at every lower one; 0 if at none.
+    """
+    apart, order = judgement.bounds[0], _by_segment(arms, member)
+
+    def is_open(neighbours: int) -> bool:
+        span = widest_possible(arms, order, member, neighbours)
+        return not apart > max(rules.sure_factor * span, rules.sure_gap)
+
+    if judgement.verdict == -1 or apart <= 0.0:
+        return 0
+    return bisect_left(range(1, len(member) - 1), True, key=is_open)
+
+
+def _by_segment(arms: Arms, member: Flags) -> Indices:
+    """Return the arms by segment and piece, and within these by their lower ends."""
+    segments = segments_of(member, arms.by_mean)
+    return np.lexsort((np.arange(len(member)), arms.low, segments))
 
 
 def advance(
@@ -262,11 +293,7 @@ def exact_stages(
     those nor a stage, an interval has failed, which has probability at most δ: then all stages are
     withdrawn.
     """
-    limits = problem.epsilon, problem.rho, problem.strict
-    exact = outlier_groups(
-        means, *limits, mixed=True, max_outliers=problem.max_outliers, min_gap=problem.min_gap
-    )
-    groups: list[frozenset[Any]] = [frozenset(group.members) for group in exact]
+    groups: list[frozenset[Any]] = [frozenset(g.members) for g in groups_of(means, problem)]
     sets = [frozenset(np.flatnonzero(stage.members).tolist()) for stage in stages]
     last = sets[-1] if sets else frozenset()
     result = list(stages)
@@ -277,15 +304,21 @@ def exact_stages(
         new = np.array([arm for arm in sorted(group) if not declared[arm]], dtype=np.int64)
         if len(new):
             result.append(Stage.after(result, new, pulls, len(means)))
-    return [replace(stage, judgement=_judge_exactly(means, stage, groups)) for stage in result]
+
+    def judged(stage: Stage) -> Stage:
+        members = frozenset(np.flatnonzero(stage.members).tolist())
+        exact = distances(means, members, problem.neighbours)
+        bounds = tuple(end(x) for x in exact for end in (rounded_down, rounded_up))
+        return replace(stage, judgement=Judgement(1 if members in groups else -1, bounds))
+
+    return [judged(stage) for stage in result]
 
 
-def _judge_exactly(
-    means: Sequence[Fraction], stage: Stage, groups: Sequence[frozenset[Any]]
-) -> Judgement:
-    members = frozenset(np.flatnonzero(stage.members).tolist())
-    bounds = [end(x) for x in distances(means, members) for end in (rounded_down, rounded_up)]
-    return Judgement(1 if members in groups else -1, tuple(bounds))
+def exact_neighbours(means: Sequence[Fraction], problem: Problem, member: Flags) -> int:
+    """Return `most_neighbours` for arms whose means are known exactly."""
+    members = set(np.flatnonzero(member).tolist())
+    groups = groups_of(means, replace(problem.at_slack(), neighbours=1))
+    return next((g.max_neighbours for g in groups if members == set(g.members)), 0)
 
 
 def estimated_gaps(means: Floats, by_mean: Wholes) -> Floats:

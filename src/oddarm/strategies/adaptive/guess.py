@@ -47,11 +47,13 @@ class _Cut:
 
     Attributes:
         pieces: The first place and the end of each small piece.
+        large: The same of each segment.
         apart: The least gap between a small piece and a segment; infinite if there is none.
         inner: The widest gap inside a segment.
     """
 
     pieces: list[tuple[int, int]]
+    large: list[tuple[int, int]]
     apart: float
     inner: float
 
@@ -59,6 +61,14 @@ class _Cut:
     def line(self) -> float:
         """A width between the gaps inside segments and those around small pieces."""
         return self.inner + LINE_PLACE * (self.apart - self.inner)
+
+    def widest_span(self, means: Floats, neighbours: int) -> float:
+        """Return the longest span of so many gaps in a row inside a segment."""
+        if neighbours == 1:
+            return self.inner
+        segments = (means[first:end] for first, end in self.large)
+        spans = (y - y[np.maximum(np.arange(len(y)) - neighbours, 0)] for y in segments)
+        return max((float(span.max()) for span in spans), default=0.0)
 
     def has(self, place: int) -> bool:
         """Whether the arm at a place is in a small piece."""
@@ -72,6 +82,7 @@ def best_group(
     gap_factor: float,
     floor: float,
     required: Flags,
+    neighbours: int = 1,
 ) -> Guess:
     """Return the set whose distance to the others exceeds gap_factor times their gaps by the most.
 
@@ -86,6 +97,7 @@ def best_group(
         gap_factor: How many times wider than the gaps among the others the distance must be.
         floor: The distance that a group must exceed.
         required: Arms that must be members.
+        neighbours: The distance is compared with spans of so many gaps in a row.
 
     Returns:
         The set; nobody but the required arms if no set exceeds the floor.
@@ -113,7 +125,7 @@ def best_group(
         if widths[at - 1] <= floor and max(at - first, end - at) >= min_segment:
             continue  # this gap is beside a small piece, and too narrow, as a tie is
         cut = _measured(cuts, widths, widest, min_segment)
-        margin = cut.apart - gap_factor * cut.inner
+        margin = cut.apart - gap_factor * cut.widest_span(means[by_mean], neighbours)
         if cut.apart > floor and all(map(cut.has, places)):
             found.append((margin, cut))
     members = required.copy()
@@ -147,7 +159,10 @@ def _measured(cuts: list[int], gaps: list[float], widest: list[int], min_segment
             break
         if not small[bisect_right(cuts, gap) - 1]:
             inner = gaps[gap]
-    return _Cut([piece for piece, few in zip(pieces, small, strict=True) if few], apart, inner)
+    kinds: tuple[list[tuple[int, int]], ...] = ([], [])
+    for piece, few in zip(pieces, small, strict=True):
+        kinds[few].append(piece)
+    return _Cut(kinds[True], kinds[False], apart, inner)
 
 
 def room_to_move(means: Floats, line: float) -> Floats:

@@ -19,12 +19,15 @@ from oddarm.rewards import Bernoulli, Bounded
 from oddarm.state import Kind, encode_fields
 from oddarm.strategies.adaptive import saved
 from oddarm.strategies.adaptive.certify import (
+    Judgement,
     Stage,
     advance,
     estimated_gaps,
+    exact_neighbours,
     exact_stages,
     judge,
     last_confirmed,
+    most_neighbours,
     open_stage,
 )
 from oddarm.strategies.adaptive.constants import (
@@ -142,7 +145,12 @@ class AdaptiveRun(Run):
 
     @property
     def _weighs_truths(self) -> bool:
-        """Whether the question is one for evidence against a whole truth."""
+        """Whether the question is one for evidence against a whole truth.
+
+        It is proved for groups of order 1 alone.
+        """
+        if self.context.problem.neighbours > 1:
+            return False
         if self.planner == SECOND_PLANNER:
             return self.context.until == "found" and self.context.n <= BOUNDED_MOST_ARMS
         zero_one = isinstance(self.context.rewards, Bernoulli)
@@ -436,6 +444,7 @@ class AdaptiveRun(Run):
             sure_gap=limits["sure_gap"] / self._span,
             max_members=self.max_members,
             min_segment=self.min_segment,
+            neighbours=self.context.problem.neighbours,
             pair_delta=share * self.pair_delta,
             joint_delta=share * self.joint_delta,
             caution=caution,
@@ -743,7 +752,8 @@ class AdaptiveRun(Run):
         """Return the best guess by the sample means, which contains the declared arms."""
         factor = (self._limits["gap_factor"] + self._limits["sure_factor"]) / 2
         sizes = self.max_members, self.min_segment
-        return best_group(self.tally.means, *sizes, factor, self.line, self.members)
+        neighbours = self.context.problem.neighbours
+        return best_group(self.tally.means, *sizes, factor, self.line, self.members, neighbours)
 
     @property
     def line(self) -> float:
@@ -791,15 +801,28 @@ class AdaptiveRun(Run):
             judgement = stage.judgement
             if self.verdict == "running" and not judgement.verdict:
                 judgement = judge(self._arms(), self._rules(), stage.members)
+            neighbours = self._most_neighbours(stage, judgement)
             if self._span != 1.0:
                 bounds = tuple(self._span * bound for bound in judgement.bounds)
                 judgement = replace(judgement, bounds=bounds)
-            certificate = stage.certificate(judgement, order, self.by_mean, self.min_segment)
+            sizes = self.by_mean, self.min_segment
+            certificate = stage.certificate(judgement, neighbours, order, *sizes)
             epsilon = self.context.problem.at_slack().epsilon
             if self.jointly and certificate.status == "confirmed" and epsilon is not None:
                 certificate = replace(certificate, confirmed_at=epsilon)
             certificates.append(certificate)
         return certificates
+
+    def _most_neighbours(self, stage: Stage, judgement: Judgement) -> int:
+        """Return the largest order at which the arms of a stage are certain to be a group."""
+        problem = self.context.problem
+        if problem.absolute:
+            return 0
+        if self.tally.exhausted:
+            most = exact_neighbours(self.tally.exact_means(), problem, stage.members)
+        else:
+            most = most_neighbours(self._arms(), self._rules(), stage.members, judgement)
+        return max(most, problem.neighbours) if judgement.verdict == 1 else most
 
     def fields(self) -> dict[str, Kind]:
         """Return the saved attributes and the kind of each."""
