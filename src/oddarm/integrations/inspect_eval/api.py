@@ -127,7 +127,9 @@ def odd_samples(
 
     source = SearchSource(samples, drive)
     reader = ScoreReader(value_to_float(), scorer, score_key, score_errors)
-    counts = {} if search is None else dict(zip(search.names, search.tally.counts.tolist(), strict=True))
+    counts = (
+        {} if search is None else dict(zip(search.names, search.tally.counts.tolist(), strict=True))
+    )
     seed = options.get("seed", 0) if search is None else search.seed
     source.book = book = RunBook(groups, source.start, reader, done=counts, seed=seed)
     if search is None:
