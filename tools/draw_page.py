@@ -24,7 +24,7 @@ from oddarm.store.history import due_after
 OUT = Path(__file__).parent.parent / "docs" / "images" / "page.png"
 WIDTH = 1020
 WORKERS = ("probe-ams", "probe-fra", "probe-lhr")
-SHOWN = "return ['#facts dd', '#limit'].map((one) => document.querySelector(one).innerText)"
+SHOWN = "return ['#facts dd', '#limit'].map((one) => document.querySelector(one)?.innerText ?? '')"
 END = "return document.getElementById('table').getBoundingClientRect().bottom + scrollY"
 DRAWN = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
 
@@ -66,7 +66,7 @@ def draw(driver: webdriver.Chrome) -> None:
 
     def complete(_: object) -> bool:
         pulls, limit = driver.execute_script(SHOWN)
-        return f"seen after {pulls.split()[0]} pulls" in limit
+        return bool(pulls) and f"seen after {pulls.split()[0]} pulls" in limit
 
     WebDriverWait(driver, 120).until(complete)
     driver.execute_async_script(DRAWN)

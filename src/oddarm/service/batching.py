@@ -393,7 +393,7 @@ class GroupCommitter:
     def held_bytes(self) -> int:
         """About how much memory the open study holds."""
         view = 0 if self._viewed is None else len(self._viewed.text)
-        return OPEN_BYTES + self._search_bytes + view
+        return OPEN_BYTES + self._search_bytes + view + len(self._around)
 
     @property
     def is_idle(self) -> bool:

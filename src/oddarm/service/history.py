@@ -50,15 +50,17 @@ class HistoryKeeper:
         self._note = note
         self._due: dict[str, None] = {}  # in the order in which they are looked at
         self._task: asyncio.Task[None] | None = None
+        self._closed = False
 
     def want(self, name: str) -> None:
         """Have a study looked at, when it is its turn."""
         self._due[name] = None
-        if self._task is None:
+        if self._task is None and not self._closed:
             self._task = asyncio.create_task(self._keep())
 
     async def close(self) -> None:
         """Look at no more studies."""
+        self._closed = True
         if (task := self._task) is not None:
             task.cancel()
             await asyncio.wait([task])

@@ -235,7 +235,8 @@ export class StudyPage {
   price() {
     const { price, max_cost: most } = this.view.cost;
     if (most === null) return fact("Cost", amount(price), "no limit");
-    return fact("Cost", amount(price), `of at most ${amount(most)}, ${amount(Math.max(most - price, 0))} left`);
+    const left = this.view.status === "done" ? "" : `, ${amount(Math.max(most - price, 0))} left`;
+    return fact("Cost", amount(price), `of at most ${amount(most)}${left}`);
   }
 
   showLegend() {
