@@ -1,8 +1,8 @@
 """Build the documentation site into out/site, from the files that readers of the repository see.
 
 The site has the pages of docs/, README.md as the first page, the changelog and other documents of
-the project, the notebooks with what they print, the examples and the command line. They are laid out
-in out/docs, and Zensical builds them as mkdocs.yml says. Nothing comes from the network.
+the project, the notebooks with what they print, the examples and the command line. They are laid
+out in out/docs, and Zensical builds them as mkdocs.yml says. Nothing comes from the network.
 
 Links between files become links between pages. A link to a file that is not on the site becomes
 text, and a link to a file that does not exist is an error.
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import ast
 import base64
+import html
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -44,8 +45,9 @@ COMMAND_LINE = "reference/command-line.md"
 
 FENCE = re.compile(r"^ *(```+|~~~+)")
 LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(([^()\s]+)\)")
-PRIVATE_NAME = re.compile(r"\._")
-CODE_NAME = re.compile(r"(?<![\[`])`(oddarm(?:\.\w+)+)`(?![\]`])")
+SESSION = re.compile(r"^```python\n>>>", re.MULTILINE)
+CUT_SHORT = re.compile(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+")
+EXAMPLES_OF_HELP = re.compile(r"(?:^(?:zcat .*\| )?oddarm .*\n\n?)+", re.MULTILINE)
 
 
 class BrokenLinkError(Exception):
@@ -93,9 +95,8 @@ def linked(text: str, file: str, page: str) -> str:
             there = f"{there}#{anchor}"
         return f"{image}[{label}]({os.path.relpath(there, PurePosixPath(page).parent)})"
 
-    return "".join(
-        line if code else LINK.sub(replaced, line) for line, code in lines_of(text)
-    )
+    text = SESSION.sub(r"```pycon\n>>>", text)
+    return "".join(line if code else LINK.sub(replaced, line) for line, code in lines_of(text))
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
@@ -132,36 +133,34 @@ def notebook_page(path: Path) -> None:
     book = nbformat.read(path, as_version=4)
     with TemporaryDirectory() as folder:  # for sockets: the kernel listens at no port
         config = Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
-        NotebookClient(book, config=config, kernel_name="python3", timeout=300).execute()
-    images = PAGES / PurePosixPath(page).parent / "images"
+        client = NotebookClient(book, config=config, kernel_name="python3", timeout=300)
+        client.execute(env=os.environ | {"IPYTHONDIR": folder})  # without settings of the user
+    images = (PAGES / page).parent / "images"
     images.mkdir(parents=True, exist_ok=True)
     parts = []
     for cell in book.cells:
         if cell.cell_type == "markdown":
-            parts.append(cell.source + "\n")
+            parts.append(f"{cell.source}\n")
             continue
         parts.append(fenced(cell.source, "python"))
         for number, output in enumerate(cell.outputs):
             image = images / f"{path.stem}-{cell.id}-{number}.png"
             parts.append(shown(output, cell.metadata.get("alt", "A picture"), image))
-    text = "\n".join(parts)
-    if path.parent == ROOT / "docs" / "notebooks":
-        text = text.replace("\n", f"\n\n*This page is the notebook `{file}`, run when the site was built.*\n", 1)
-    write(page, linked(text, file, page))
+    parts.insert(1, f"*This page is the notebook `{file}`, run when the site was built.*\n")
+    write(page, linked("\n".join(parts), file, page))
 
 
 def shown(output: Any, alt: str, image: Path) -> str:
-    """Return Markdown for an output of a cell, in the richest form that a page can show."""
-    if output.output_type == "stream":
-        return fenced(output.text, "text")
-    data = output.data
+    """Return what a cell prints or draws, in the richest form that a page can show."""
+    data = {"text/plain": output.text} if output.output_type == "stream" else output.data
     if "text/html" in data:
-        html = re.sub(r"\n\s*\n", "\n", data["text/html"])  # a blank line would end it
-        return f'<div class="output">{html}</div>\n'
-    if "image/png" in data:
+        block = data["text/html"]
+    elif "image/png" in data:
         image.write_bytes(base64.b64decode(data["image/png"]))
-        return f"![{alt}](images/{image.name})\n"
-    return fenced(data["text/plain"], "text")
+        block = f'<img alt="{html.escape(alt)}" src="images/{image.name}">'
+    else:
+        block = f"<pre>{html.escape(data['text/plain'])}</pre>"
+    return f'<div class="output">{block}</div>\n'
 
 
 def examples_page(scripts: Iterable[Path]) -> str:
@@ -186,8 +185,13 @@ def command_line_page() -> str:
     command = [sys.executable, "-m", "typer", "oddarm.cli.app", "utils", "docs", "--name", "oddarm"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     text = text.replace("# `oddarm`\n", "# The command line\n", 1)
-    examples = re.compile(r"(?:^(?:zcat .*\| )?oddarm .*\n\n?)+", re.MULTILINE)
-    return examples.sub(lambda found: fenced(re.sub("^", "$ ", found[0].replace("\n\n", "\n").rstrip(), flags=re.M), "console") + "\n", text)
+    text = CUT_SHORT.sub("", text)  # what each command does is said in full below
+
+    def session(found: re.Match[str]) -> str:
+        commands = [f"$ {line}" for line in found[0].splitlines() if line]
+        return fenced("\n".join(commands), "console") + "\n"
+
+    return EXAMPLES_OF_HELP.sub(session, text)
 
 
 def lay_out() -> None:
@@ -221,7 +225,9 @@ def main() -> None:
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if built.returncode:
         raise SystemExit(built.stdout + built.stderr)
-    print(f"The site is at {(SITE / 'index.html').relative_to(ROOT)}")
+    place = SITE.relative_to(ROOT)
+    print(f"The site is in {place}. Its search needs a server:")
+    print(f"python3 -m http.server --bind 127.0.0.1 --directory {place}")
 
 
 if __name__ == "__main__":
