@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 BESIDE = [
     "oddarm.definitions.interval_gaps",
     "oddarm.definitions.truth",
+    "oddarm.integrations.inspect_eval",
     "oddarm.options",
     "oddarm.state",
     "oddarm.tally",
@@ -195,11 +196,11 @@ def test_notebooks_are_shown_with_what_they_print(pages):
 def test_links_become_links_between_pages():
     """Links to files lead to their pages, lose their target if it has none, and stay in code."""
     text = (
-        "[a](docs/data.md#duckdb) ![b](docs/images/page.png) [c](examples/flights.py) "
+        "[a](docs/data.md#duckdb) ![b](docs/images/page.png) [c\nd](examples/flights.py) "
         "[d](Makefile)\n```\n[a](docs/data.md)\n```\n[e](https://example.org/x) [f](#install)\n"
     )
     assert build_docs.linked(text, "README.md", "index.md") == (
-        "[a](data.md#duckdb) ![b](images/page.png) [c](examples.md#flightspy) d\n"
+        "[a](data.md#duckdb) ![b](images/page.png) [c\nd](examples.md#flightspy) d\n"
         "```\n[a](docs/data.md)\n```\n[e](https://example.org/x) [f](#install)\n"
     )
     up = build_docs.linked(

@@ -20,6 +20,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -96,7 +98,9 @@ def linked(text: str, file: str, page: str) -> str:
         return f"{image}[{label}]({os.path.relpath(there, PurePosixPath(page).parent)})"
 
     text = SESSION.sub(r"```pycon\n>>>", text)
-    return "".join(line if code else LINK.sub(replaced, line) for line, code in lines_of(text))
+    parts = groupby(lines_of(text), key=itemgetter(1))
+    blocks = (("".join(line for line, _ in lines), code) for code, lines in parts)
+    return "".join(block if code else LINK.sub(replaced, block) for block, code in blocks)
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
