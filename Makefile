@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage lint verify bench wheels clean
+.PHONY: help demo test quick coverage docs lint verify bench wheels clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -58,6 +58,9 @@ quick: $(LIBRARY) ## The tests without servers and without those that take long.
 coverage: $(LIBRARY) ## The tests once more, with a look at which lines they reach.
 	@$(BIN)/python -m pytest -q -n auto -p no:oddarm.integrations.pytest_flaky --cov --cov-report=term:skip-covered --doctest-modules src reproduction tests
 
+docs: $(LIBRARY) ## The documentation site into out/site, with the notebooks run and every link checked.
+	@$(BIN)/python -m tools.build_docs
+
 verify: $(LIBRARY) ## Statistical verification: error rates over many runs (slower).
 	@$(BIN)/python -m verification
 
@@ -68,4 +71,4 @@ wheels: $(WHEEL_TOOLS) ## Wheels for Linux, macOS and Windows into dist/, each c
 	@$(BIN)/python tools/build_wheels.py
 
 clean: ## Remove the environment and everything made.
-	rm -rf $(LIBRARY) $(VENV) .coverage out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(LIBRARY) $(VENV) .cache .coverage out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,11 +36,14 @@ __all__ = [
 ]
 
 BoundKind = Literal["anytime", "paper"]
+"""Which intervals decide: proved ones, or those that the paper prints."""
 Until = Literal["ranked", "found", "confirmed", "budget"]
+"""When to stop."""
 Shown = bool | Literal["plot"]
 """Whether progress is shown, and with a plot."""
 
 DEFAULT_STRATEGY = "adaptive"
+"""The strategy, if none is given."""
 DEFAULT_EPSILON = 2.5
 """The ratio of gaps, if neither `epsilon` nor `min_gap` is given."""
 DEFAULT_RHO = 0.9
@@ -177,7 +180,9 @@ class FindOptions(SearchOptions, TableOptions, total=False):
 OPTIONS: dict[str, Option] = {
     name: kind.__metadata__[0] for name, kind in SearchOptions.__annotations__.items()
 }
+"""The options of a search by name."""
 DEFAULTS: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+"""The values of the options that are not given."""
 
 
 def check_names(

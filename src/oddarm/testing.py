@@ -284,6 +284,7 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy], None], ...] = (
     refuses_bad_parameters,
     a_bad_tell_changes_nothing,
 )
+"""What `check_strategy` checks, one promise each."""
 
 
 def check_strategy(strategy: Strategy) -> None:
@@ -447,6 +448,7 @@ SOURCE_CHECKS: tuple[Callable[[MakeSource], None], ...] = (
     serves_a_search,
     closes_twice,
 )
+"""What `check_source` checks, one promise each."""
 
 
 def check_source(source: Source | MakeSource, *, processes: bool = False) -> None:

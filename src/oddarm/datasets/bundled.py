@@ -41,6 +41,7 @@ BUNDLED = {
         rows="all",
     )
 }
+"""The data that comes with oddarm, by name."""
 
 
 def bundled(name: str) -> Bundled:

@@ -55,6 +55,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     cls.name: cls
     for cls in (Adaptive, Fixed, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
 }
+"""The strategies by name."""
 
 
 def as_strategy(spec: str | Strategy | dict[str, Any]) -> Strategy:

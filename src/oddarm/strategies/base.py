@@ -38,7 +38,9 @@ __all__ = [
 ]
 
 Verdict = Literal["confirmed", "none", "scattered", "ranked", "budget", "rows", "running"]
+"""How a search ended, or that it has not."""
 Status = Literal["outlier", "candidate", "normal", "undecided", "failed"]
+"""What an arm is."""
 UNDECIDED: tuple[Verdict, ...] = ("running", "budget", "rows")
 """Verdicts that promise nothing yet."""
 

@@ -1,6 +1,7 @@
 """Tables as sources: files, frames and DuckDB."""
 
 import signal
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -624,3 +625,31 @@ def test_a_round_of_many_arms_is_one_query(monkeypatch):
     result = oddarm.find(table, arm="arm", reward="x", rows="all", min_gap=0.4)
     assert result.verdict == "confirmed"
     assert queries["all"] < 5
+
+
+NOTEBOOK = """
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+InteractiveShell.instance().config["IPKernelApp"] = Config()  # what DuckDB knows a kernel by
+
+import sys
+sys.modules["ipywidgets"] = None
+
+import pandas as pd
+import oddarm
+from oddarm.sources.table.duckdb import Connection
+
+frame = pd.DataFrame({"host": ["a", "b", "c"] * 200, "slow": [0, 0, 1] * 200})
+print(oddarm.scan(frame, arm="host", reward="slow", min_gap=0.5, max_outliers=1).outliers)
+print(Connection().fetch("SELECT current_setting('enable_progress_bar')"))
+"""
+
+
+def test_tables_in_a_notebook():
+    """A kernel without ipywidgets reads tables, and their progress, as a script does."""
+    pytest.importorskip("IPython")
+    shown = subprocess.run(
+        [sys.executable], input=NOTEBOOK, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert shown.stdout.split("\n")[:2] == ["['c']", "[(True,)]"], shown.stderr

@@ -383,7 +383,9 @@ class Connection:
             # SQL does not see the variables of the program that called.
             "python_enable_replacements": False,
         }
-        self.connection = self._duckdb.connect(":memory:", config=settings)
+        # A cursor, which is a second connection: DuckDB refuses the settings below on the first one
+        # if it is opened in a notebook without ipywidgets.
+        self.connection = self._duckdb.connect(":memory:", config=settings).cursor()
         # So that `query_progress` tells how far a query is.
         self.connection.execute("SET enable_progress_bar = true")
         self.connection.execute("SET enable_progress_bar_print = false")
