@@ -119,7 +119,7 @@ def _drive(
     run, tally, core = search.run, search.tally, search.core
     told = 0
     while not search.done:
-        if arms.zero_one and run.compiled is not None:
+        if run.compiled is not None:
             compiled = import_module(run.compiled)
             sure = core.ledger.sure
             if sure and compiled.fits(run, arms):

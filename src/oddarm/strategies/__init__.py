@@ -19,7 +19,8 @@ from oddarm.strategies.base import (
 )
 from oddarm.strategies.fixed import Fixed
 from oddarm.strategies.gold import Gold
-from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
+from oddarm.strategies.maxgap.top2 import MaxGapTop2
+from oddarm.strategies.maxgap.ucb import MaxGap
 from oddarm.strategies.robust.elim import ROAIElim
 from oddarm.strategies.robust.lucb import ROAILUCB
 from oddarm.strategies.sigma.ib import IB

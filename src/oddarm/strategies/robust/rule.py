@@ -6,6 +6,9 @@ deviation from the median. Half of the arms may be anywhere without moving θ be
 A median is monotone in each of its arguments, so intervals of the arms give an interval of θ
 without spending further probability: the median lies between the medians of the lower and of the
 upper ends, each |yᵢ - median| between what the two intervals allow, and their median likewise.
+
+In the first edition `bound="paper"` was the radius of the GOLD paper, and ROAI-LUCB chose its arms
+in another way; searches that began with it go on with it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 
 from oddarm._checks import real_number
 from oddarm._typing import Flags, Floats
+from oddarm.bounds import Bound, HoeffdingUnion
 from oddarm.rewards import LARGEST
 from oddarm.strategies.threshold import ThresholdRun, ThresholdStrategy
 
@@ -49,9 +53,14 @@ class RobustStrategy(ThresholdStrategy):
 
 @dataclass(frozen=True)
 class _Ends:
-    """Intervals of the median, of each arm's distance from it, of the MAD and of θ."""
+    """Intervals of the median, of each arm's distance from it, of the MAD and of θ.
+
+    `closest` is `near` without the knowledge that a distance is at least 0: the more an arm may lie
+    on either side of the median, the less it is.
+    """
 
     median: tuple[float, float]
+    closest: Floats
     near: Floats
     far: Floats
     mad: tuple[float, float]
@@ -60,6 +69,17 @@ class _Ends:
 
 class RobustRun(ThresholdRun):
     """A run that knows which arms matter for the median, for the MAD and for the answer."""
+
+    newest: ClassVar[int] = 2
+    compiled: ClassVar[str | None] = "oddarm.strategies.robust.compiled"
+
+    def printed(self) -> Bound:
+        """Return the intervals of the publication."""
+        if self.edition == 1:
+            return super().printed()
+        context = self.context
+        rewards, delta = context.rewards, context.problem.delta
+        return HoeffdingUnion(delta, context.n, rewards.sigma, rewards.low, rewards.high)
 
     @property
     def threshold(self) -> float:
@@ -70,12 +90,13 @@ class RobustRun(ThresholdRun):
         """Return what the arms' intervals say of the threshold."""
         low, high = self.intervals.low, self.intervals.high
         median = float(np.median(low)), float(np.median(high))
-        near = np.maximum(np.maximum(low - median[1], median[0] - high), 0.0)
+        closest = np.maximum(low - median[1], median[0] - high)
+        near = np.maximum(closest, 0.0)
         far = np.maximum(high - median[0], median[1] - low)
         mad = float(np.median(near)), float(np.median(far))
         scale = self.k * NORMAL
         return _Ends(
-            median, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
+            median, closest, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
         )
 
     def overlap_mad(self, ends: _Ends) -> Flags:
