@@ -261,8 +261,8 @@ def lucb_arms(seen, ends, k):
     clipped = list(zip(near, far, strict=True))
     for values, spans, known, target in ((y, ends, ends, med), (middle, distances, clipped, mad)):
         order = sorted(range(n), key=lambda i, values=values: values[i])
-        for size in ((n - 1) // 2, n // 2 + 1):
-            borders.append((set(order[:size]), spans, known, target))
+        halves = (set(order[:size]) for size in ((n - 1) // 2, n // 2 + 1))
+        borders += [(below, spans, known, target) for below in halves]
     named = []
     for below, spans, known, target in borders:
         pair = []

@@ -36,7 +36,7 @@ class HoeffdingUnion(RadiusBound):
     Examples:
         >>> bound = HoeffdingUnion(delta=0.05, n=20, sigma=0.5)
         >>> bound.radii(np.array([100, 10_000])).round(4)
-        array([0.2858, 0.0358])
+        array([0.2863, 0.0358])
     """
 
     delta: float

@@ -170,8 +170,8 @@ struct maxgap {
 /* Rounds of ROAI, and working memory; as `_Roai` in strategies/robust/compiled.py. */
 struct roai {
     bool lucb;
-    double scale; /* of the MAD in the threshold */
-    const uint64_t *stream;    /* start and increment of the choices of ROAI-LUCB */
+    double scale;           /* of the MAD in the threshold */
+    const uint64_t *stream; /* start and increment of the choices of ROAI-LUCB */
     double *y, *closest, *near, *far, *middle;
     int64_t *by_low, *by_high, *by_mean, *by_near, *by_far, *by_middle;
     bool *at_threshold, *at_median, *at_mad;

@@ -1,4 +1,4 @@
-"""MaxGapTop2UCB: find the largest gap, and prove it (Katariya, Tripathy and Nowak, NeurIPS 2019)."""
+"""MaxGapTop2UCB: prove the largest gap (Katariya, Tripathy and Nowak, NeurIPS 2019)."""
 
 from __future__ import annotations
 

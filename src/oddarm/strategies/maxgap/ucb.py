@@ -1,4 +1,4 @@
-"""MaxGapUCB: find the largest gap between neighbours (Katariya, Tripathy and Nowak, NeurIPS 2019)."""
+"""MaxGapUCB: find the largest gap (Katariya, Tripathy and Nowak, NeurIPS 2019)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ class MaxGap(Strategy):
     Cost: O(n log n) per round of a few pulls.
 
     Examples:
-        >>> high = [0.10, 0.20, 0.30, 0.40, 0.95]
-        >>> result = oddarm.simulate(high, "maxgap", max_outliers=1)
+        >>> high = [0.10, 0.12, 0.14, 0.50, 0.52, 0.93]
+        >>> normal = oddarm.rewards.SubGaussian(scale=0.1)
+        >>> result = oddarm.simulate(high, "maxgap", max_outliers=1, rewards=normal)
         >>> result.outliers, result.provenance["delta_proved"]
-        ([4], False)
+        ([5], False)
     """
 
     name: ClassVar[str] = "maxgap"

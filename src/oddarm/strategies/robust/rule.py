@@ -95,9 +95,8 @@ class RobustRun(ThresholdRun):
         far = np.maximum(high - median[0], median[1] - low)
         mad = float(np.median(near)), float(np.median(far))
         scale = self.k * NORMAL
-        return _Ends(
-            median, closest, near, far, mad, (median[0] + scale * mad[0], median[1] + scale * mad[1])
-        )
+        theta = median[0] + scale * mad[0], median[1] + scale * mad[1]
+        return _Ends(median, closest, near, far, mad, theta)
 
     def overlap_mad(self, ends: _Ends) -> Flags:
         """Return which arms' distance from the median may be the MAD."""
