@@ -7,6 +7,7 @@ from typing import Any
 
 from oddarm.errors import ParameterError
 from oddarm.strategies.adaptive import Adaptive
+from oddarm.strategies.adaptive.uniform import Uniform
 from oddarm.strategies.base import (
     Certificate,
     Outcome,
@@ -47,6 +48,7 @@ __all__ = [
     "RunContext",
     "Status",
     "Strategy",
+    "Uniform",
     "Until",
     "Verdict",
     "as_strategy",
@@ -54,7 +56,10 @@ __all__ = [
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (Adaptive, Fixed, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
+    for cls in (
+        *(Adaptive, Uniform, Fixed, Gold),
+        *(RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2),
+    )
 }
 
 
