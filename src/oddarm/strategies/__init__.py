@@ -22,6 +22,7 @@ from oddarm.strategies.fixed import Fixed
 from oddarm.strategies.gold import Gold
 from oddarm.strategies.maxgap.top2 import MaxGapTop2
 from oddarm.strategies.maxgap.ucb import MaxGap
+from oddarm.strategies.odd import Odd
 from oddarm.strategies.robust.elim import ROAIElim
 from oddarm.strategies.robust.lucb import ROAILUCB
 from oddarm.strategies.sigma.ib import IB
@@ -42,6 +43,7 @@ __all__ = [
     "Gold",
     "MaxGap",
     "MaxGapTop2",
+    "Odd",
     "Outcome",
     "ROAIElim",
     "Run",
@@ -58,7 +60,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     cls.name: cls
     for cls in (
         *(Adaptive, Uniform, Fixed, Gold),
-        *(RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2),
+        *(RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2, Odd),
     )
 }
 
