@@ -241,9 +241,9 @@ def mixed(word):
     return word ^ (word >> 31)
 
 
-def choice(seed, pulls, options):
+def choice(seed, pulls, options, purpose=1):
     """Return one of some arms, by the seed and the pulls so far."""
-    words = np.random.SeedSequence([seed, 1]).generate_state(2, np.uint64).tolist()
+    words = np.random.SeedSequence([seed, purpose]).generate_state(2, np.uint64).tolist()
     start, increment = (mixed((word + 0x9E3779B97F4A7C15) % 2**64) for word in words)
     share = (mixed((start + (pulls + 1) * (increment | 1)) % 2**64) >> 11) * 2.0**-53
     return options[int(share * len(options))]
