@@ -22,6 +22,7 @@ from oddarm._checks import real_number
 from oddarm._typing import Flags, Floats
 from oddarm.bounds import Bound, HoeffdingUnion
 from oddarm.rewards import LARGEST
+from oddarm.strategies.base import RunContext
 from oddarm.strategies.threshold import ThresholdRun, ThresholdStrategy
 
 __all__ = ["NORMAL", "RobustRun", "RobustStrategy", "robust_threshold"]
@@ -86,8 +87,21 @@ class RobustRun(ThresholdRun):
         """The threshold of the sample means."""
         return robust_threshold(self.tally.means, self.k)
 
+    def __init__(self, context: RunContext, k: float) -> None:
+        super().__init__(context, k)
+        self._latest: tuple[int, _Ends] | None = None  # what was decided by, and after how many
+
     def ends(self) -> _Ends:
-        """Return what the arms' intervals say of the threshold."""
+        """Return what the arms' intervals say of the threshold; as in the last decision if it can.
+
+        A decision follows every reward, and pulls that compiled code makes are counted.
+        """
+        if self._latest is None or self._latest[0] != self.tally.pulls:
+            self._latest = self.tally.pulls, self._find_ends()
+        return self._latest[1]
+
+    def _find_ends(self) -> _Ends:
+        """Return what the arms' intervals say of the threshold now."""
         low, high = self.intervals.low, self.intervals.high
         median = float(np.median(low)), float(np.median(high))
         closest = np.maximum(low - median[1], median[0] - high)
@@ -105,6 +119,7 @@ class RobustRun(ThresholdRun):
     def decide(self, arm: int) -> None:
         """Stop when no arm may lie on either side of the threshold."""
         del arm
-        ends = self.ends()
+        ends = self._find_ends()
+        self._latest = self.tally.pulls, ends
         if not self.overlapping(*ends.theta).any():
             self.finish(self.ranked(self.intervals.low > ends.theta[1]))
