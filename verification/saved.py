@@ -9,7 +9,7 @@ import numpy as np
 
 from oddarm import Search
 from oddarm.rewards import Bernoulli, Bounded, Rewards, SubGaussian
-from oddarm.strategies import STRATEGIES, Adaptive, Gold, Strategy
+from oddarm.strategies import STRATEGIES, Adaptive, Gold, Strategy, Threshold
 
 NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
 MEANS = np.array([0.10, 0.14, 0.18, 0.21, 0.25, 0.29, 0.33, 0.97])
@@ -71,15 +71,16 @@ def kinds() -> Iterator[tuple[str, Strategy, dict[str, Any]]]:
     for name, cls in STRATEGIES.items():
         if name == "adaptive":
             continue
+        strategy = Threshold(level=0.5) if name == "threshold" else cls()
         for kind, model in MODELS.items():
             if not cls.finite and model.pools is not None:
                 continue
             ranked: dict[str, Any] = {"rewards": model, "until": "ranked"}
-            yield f"{name}-{kind}", cls(), ranked
+            yield f"{name}-{kind}", strategy, ranked
             if name == "gold":
                 yield f"gold-intervals-{kind}", Gold(form="intervals"), ranked
-            if kind in ("bernoulli", "bounded") and name != "fixed":
-                yield f"{name}-paper-{kind}", cls(), {**ranked, "bound": "paper"}
+            if kind in ("bernoulli", "bounded") and name not in ("fixed", "uniform"):
+                yield f"{name}-paper-{kind}", strategy, {**ranked, "bound": "paper"}
 
 
 def at_moment(strategy: Strategy, options: dict[str, Any], moment: str) -> Search:

@@ -24,13 +24,14 @@ def test_every_strategy_runs_on_the_same_rewards():
     assert compared.rows == 12 * 120
     for run in compared.runs:
         assert run.share == run.result.pulls / compared.rows
-        assert run.replaced == (run.strategy == "gold")
+        assert run.replaced == (run.strategy in ("gold", "odd"))
         if not run.replaced:
             assert run.share <= 1
             assert run.budget is None
         else:
             assert run.budget == 10 * compared.rows
-    assert {run.strategy for run in compared.runs if not run.proved} == {"nrr", "ib"}
+    unproved = {run.strategy for run in compared.runs if not run.proved}
+    assert unproved - {"maxgap"} == {"nrr", "ib"}  # how maxgap ends depends on the rewards
 
 
 def test_runs_are_those_of_find():

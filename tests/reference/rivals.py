@@ -7,8 +7,10 @@ and returns the order of pulls and the answer (None if the budget ended first).
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from statistics import median, pstdev
 
+import numpy as np
 from scipy.special import erfcinv
 
 
@@ -19,6 +21,7 @@ class Seen:
         self.table, self.bernoulli, self.delta = table, bernoulli, delta
         self.n = len(table)
         self.sums, self.counts, self.pulls = [0.0] * self.n, [0] * self.n, []
+        self.running = None
 
     def pull(self, i):
         """Draw the next reward of an arm."""
@@ -43,6 +46,28 @@ class Seen:
                 r = math.sqrt(math.log(1 / spent) / (2 * m))
             ends.append((max(s / m - r, 0.0), min(s / m + r, 1.0)))
         return ends
+
+    def maxgap_ends(self):
+        """Intervals with the radius of MaxGap for rewards in [0, 1], cut to [0, 1]."""
+        ends = []
+        for s, m in zip(self.sums, self.counts, strict=True):
+            r = 1.5 * 0.5 * math.sqrt(2 * math.log(math.log(25 * m / self.delta)) / m)
+            ends.append((max(s / m - r, 0.0), min(s / m + r, 1.0)))
+        return ends
+
+    def roai_ends(self):
+        """Intervals with the radius of ROAI, each intersected with all before it."""
+        if self.running is None:
+            self.running, since = [(0.0, 1.0)] * self.n, range(self.n)
+        else:
+            since = self.pulls[-1:]
+        for i in since:
+            s, m = self.sums[i], self.counts[i]
+            r = 0.5 * math.sqrt(2 * math.log(math.pi**2 * self.n / (3 * self.delta) * m * m) / m)
+            low, high = max(s / m - r, 0.0), min(s / m + r, 1.0)
+            both = max(low, self.running[i][0]), min(high, self.running[i][1])
+            self.running[i] = both if both[0] <= both[1] else (low, high)
+        return self.running
 
     def sigma(self, k):
         """θ̂, its radius, and the arms' radii under the k-sigma paper's formulas."""
@@ -169,8 +194,8 @@ def robust_ends(ends, k):
     return med, near, far, mad, (med[0] + scale * mad[0], med[1] + scale * mad[1])
 
 
-def roai(table, bernoulli, delta, k, budget, *, lucb):
-    """Pull what matters until no arm overlaps the threshold."""
+def first_roai(table, bernoulli, delta, k, budget, *, lucb):
+    """The first edition: radii of the GOLD paper, and one or two arms in a round of LUCB."""
     seen = Seen(table, bernoulli, delta)
     n = seen.n
     for i in range(n):
@@ -209,6 +234,73 @@ def roai(table, bernoulli, delta, k, budget, *, lucb):
         seen.pull(queue.pop(0))
 
 
+def mixed(word):
+    """Return SplitMix64's finaliser of a word."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    return word ^ (word >> 31)
+
+
+def choice(seed, pulls, options, purpose=1):
+    """Return one of some arms, by the seed and the pulls so far."""
+    words = np.random.SeedSequence([seed, purpose]).generate_state(2, np.uint64).tolist()
+    start, increment = (mixed((word + 0x9E3779B97F4A7C15) % 2**64) for word in words)
+    share = (mixed((start + (pulls + 1) * (increment | 1)) % 2**64) >> 11) * 2.0**-53
+    return options[int(share * len(options))]
+
+
+def lucb_arms(seen, ends, k):
+    """The arms beside the five borders of ROAI-LUCB that matter, with repeats."""
+    n, y = seen.n, seen.means()
+    med, near, far, mad, theta = robust_ends(ends, k)
+    closest = [max(a - med[1], med[0] - b) for a, b in ends]
+    middle = [(c + f) / 2 for c, f in zip(closest, far, strict=True)]
+    centre = (theta[0] + theta[1]) / 2
+    borders = [({i for i in range(n) if y[i] < centre}, ends, ends, theta)]
+    distances = list(zip(closest, far, strict=True))
+    clipped = list(zip(near, far, strict=True))
+    for values, spans, known, target in ((y, ends, ends, med), (middle, distances, clipped, mad)):
+        order = sorted(range(n), key=lambda i, values=values: values[i])
+        halves = (set(order[:size]) for size in ((n - 1) // 2, n // 2 + 1))
+        borders += [(below, spans, known, target) for below in halves]
+    named = []
+    for below, spans, known, target in borders:
+        pair = []
+        if below:
+            pair.append(max(sorted(below), key=lambda i, spans=spans: spans[i][1]))
+        if len(below) < n:
+            above = [i for i in range(n) if i not in below]
+            pair.append(min(above, key=lambda i, spans=spans: spans[i][0]))
+        named += [i for i in pair if known[i][0] <= target[1] and known[i][1] >= target[0]]
+    return named
+
+
+def roai(table, delta, k, budget, *, lucb):
+    """Pull what matters until no arm overlaps the threshold, with the publication's radius."""
+    seen = Seen(table, True, delta)
+    n = seen.n
+    ends = []
+    for i in range(n):
+        seen.pull(i)
+    queue = []
+    while True:
+        ends = seen.roai_ends()
+        med, near, far, mad, theta = robust_ends(ends, k)
+        open_ = [i for i, (a, b) in enumerate(ends) if a <= theta[1] and b >= theta[0]]
+        if not open_:
+            return seen.pulls, {i for i, (a, _) in enumerate(ends) if a > theta[1]}
+        if len(seen.pulls) >= budget:
+            return seen.pulls, None
+        if not queue:
+            named = lucb_arms(seen, ends, k) if lucb else []
+            if not named:
+                m_set = [i for i, (a, b) in enumerate(ends) if a <= med[1] and b >= med[0]]
+                d_set = [i for i in range(n) if near[i] <= mad[1] and far[i] >= mad[0]]
+                named = sorted({*open_, *m_set, *d_set})
+            queue = [choice(0, len(seen.pulls), named)] if lucb else named
+        seen.pull(queue.pop(0))
+
+
 def gap_above(ends, arm):
     """The most that the gap above an arm can be, by trying every position that matters."""
     a, b = ends[arm]
@@ -221,15 +313,28 @@ def gap_above(ends, arm):
     return most
 
 
-def maxgap(table, bernoulli, delta, budget, *, values, largest):
-    """Pull the arms with the largest possible gaps until one gap is certainly the largest."""
-    seen = Seen(table, bernoulli, delta)
+def maxgap(table, delta, budget, largest, *, values, gold=None, counts=False, border=False):
+    """Pull the arms with the largest possible gaps until one gap is certainly the largest.
+
+    Args:
+        table: Rewards.
+        delta: Error probability.
+        budget: The most pulls.
+        largest: The most arms that may be declared.
+        values: How many of the largest values are looked at.
+        gold: For the radii of the GOLD paper, whether rewards are 0/1; None for MaxGap's own.
+        counts: Whether five times the pulls of all others are enough, too.
+        border: Whether no arm but two may have a larger gap beside it.
+    """
+    seen = Seen(table, gold, delta)
     n = seen.n
     for i in range(n):
         seen.pull(i)
     queue = []
     while True:
-        ends = seen.gold_ends()
+        ends = seen.maxgap_ends() if gold is None else seen.gold_ends()
+        mirrored = [(-b, -a) for a, b in ends]
+        most = [max(gap_above(ends, i), gap_above(mirrored, i)) for i in range(n)]
         order = sorted(range(n), key=lambda i: ends[i][0])
         best = None
         for cut in range(1, n):
@@ -243,14 +348,19 @@ def maxgap(table, bernoulli, delta, budget, *, values, largest):
                 inside = [ends[i] for i in side]
                 if len(inside) > 1:
                     rest = max(rest, *(gap_above(inside, i) for i in range(len(inside))))
-            if best[0] >= rest:
+            if best[0] >= (sorted(most)[-3] if border else rest):
                 side = best[1] if len(best[1]) <= len(best[2]) else best[2]
                 return seen.pulls, set(side) if len(side) <= largest else set()
+        by_mean = sorted(range(n), key=lambda i: seen.means()[i])
+        gaps = [seen.means()[j] - seen.means()[i] for i, j in pairwise(by_mean)]
+        cut = gaps.index(max(gaps)) + 1
+        both = seen.counts[by_mean[cut - 1]] + seen.counts[by_mean[cut]]
+        if counts and both >= 5 * (len(seen.pulls) - both):
+            side = by_mean[:cut] if cut <= n - cut else by_mean[cut:]
+            return seen.pulls, set(side) if max(gaps) and len(side) <= largest else set()
         if len(seen.pulls) >= budget:
             return seen.pulls, None
         if not queue:
-            mirrored = [(-b, -a) for a, b in ends]
-            most = [max(gap_above(ends, i), gap_above(mirrored, i)) for i in range(n)]
             least = sorted(set(most))[-values:][0]
             queue = [i for i in range(n) if most[i] >= least]
         seen.pull(queue.pop(0))

@@ -1,5 +1,7 @@
 """The rivals against plain renderings of their definitions, on fixed reward tables."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -44,14 +46,65 @@ CASES = {
     "nrr": (NRR(k=2), lambda t, b: literal.nrr(t, b, DELTA, 2, BUDGET)),
     "ib": (IB(k=2), lambda t, b: literal.ib(t, b, DELTA, 2, BUDGET)),
     "ib k=0": (IB(k=0), lambda t, b: literal.ib(t, b, DELTA, 0, BUDGET)),
-    "roai-elim": (ROAIElim(k=2), lambda t, b: literal.roai(t, b, DELTA, 2, BUDGET, lucb=False)),
-    "roai-lucb": (ROAILUCB(k=2), lambda t, b: literal.roai(t, b, DELTA, 2, BUDGET, lucb=True)),
-    "maxgap": (MaxGap(), lambda t, b: literal.maxgap(t, b, DELTA, BUDGET, values=1, largest=2)),
-    "maxgap-top2": (
-        MaxGapTop2(),
-        lambda t, b: literal.maxgap(t, b, DELTA, BUDGET, values=2, largest=2),
+    "roai-elim": (ROAIElim(k=2), lambda t, _: literal.roai(t, DELTA, 2, BUDGET, lucb=False)),
+    "roai-lucb": (ROAILUCB(k=2), lambda t, _: literal.roai(t, DELTA, 2, BUDGET, lucb=True)),
+    "maxgap": (MaxGap(), lambda t, _: literal.maxgap(t, DELTA, BUDGET, 2, values=1, counts=True)),
+    "maxgap-top2": (MaxGapTop2(), lambda t, _: literal.maxgap(t, DELTA, BUDGET, 2, values=2)),
+    "maxgap-top2 border": (
+        MaxGapTop2(border=True),
+        lambda t, _: literal.maxgap(t, DELTA, BUDGET, 2, values=2, border=True),
     ),
 }
+FIRST_EDITION = {
+    "roai-elim": (
+        ROAIElim(k=2),
+        lambda t, b: literal.first_roai(t, b, DELTA, 2, BUDGET, lucb=False),
+    ),
+    "roai-lucb": (
+        ROAILUCB(k=2),
+        lambda t, b: literal.first_roai(t, b, DELTA, 2, BUDGET, lucb=True),
+    ),
+    "maxgap": (MaxGap(), lambda t, b: literal.maxgap(t, DELTA, BUDGET, 2, values=1, gold=b)),
+    "maxgap-top2": (
+        MaxGapTop2(),
+        lambda t, b: literal.maxgap(t, DELTA, BUDGET, 2, values=2, gold=b),
+    ),
+}
+
+
+def begun(strategy, n, bernoulli, *, first_edition=False):
+    """Return a new search; of the first edition, as a file that names no edition."""
+    search = oddarm.Search(
+        n,
+        strategy,
+        max_outliers=2,
+        delta=DELTA,
+        bound="paper",
+        rewards="bernoulli" if bernoulli else (0, 1),
+        max_pulls=BUDGET,
+    )
+    if not first_edition:
+        return search
+    state = search.to_dict()
+    del state["run"]["edition"]
+    return oddarm.Search.from_dict(state)
+
+
+def check_equal(search, table, pulls, answer):
+    """Drive a search, saved and loaded once, and compare its pulls and its answer."""
+    ours = []
+    while not search.done:
+        (arm,) = search.ask(1)
+        search.tell(arm, table[arm][search.tally.counts[arm]])
+        ours.append(arm)
+        if len(ours) == 40:
+            search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
+    assert ours == pulls
+    if answer is None:
+        assert search.verdict == "budget"
+    else:
+        assert set(search.result().outliers) == answer
+        assert search.verdict == ("ranked" if answer else "none")
 
 
 @pytest.mark.parametrize("bernoulli", [True, False], ids=["bernoulli", "bounded"])
@@ -62,27 +115,18 @@ def test_equals_a_plain_rendering(case, seed, bernoulli):
     """Same pulls in the same order, and the same answer."""
     strategy, plain = CASES[case]
     table = reward_table(seed, bernoulli)
-    pulls, answer = plain(table.tolist(), bernoulli)
-    search = oddarm.Search(
-        len(table),
-        strategy,
-        max_outliers=2,
-        delta=DELTA,
-        bound="paper",
-        rewards="bernoulli" if bernoulli else (0, 1),
-        max_pulls=BUDGET,
-    )
-    ours = []
-    while not search.done:
-        (arm,) = search.ask(1)
-        search.tell(arm, table[arm][search.tally.counts[arm]])
-        ours.append(arm)
-    assert ours == pulls
-    if answer is None:
-        assert search.verdict == "budget"
-    else:
-        assert set(search.result().outliers) == answer
-        assert search.verdict == ("ranked" if answer else "none")
+    search = begun(strategy, len(table), bernoulli)
+    check_equal(search, table, *plain(table.tolist(), bernoulli))
+
+
+@pytest.mark.parametrize("bernoulli", [True, False], ids=["bernoulli", "bounded"])
+@pytest.mark.parametrize("case", FIRST_EDITION)
+def test_searches_of_the_first_edition_go_on_as_they_began(case, bernoulli):
+    """A search whose file names no edition makes the pulls of the first, with its radii."""
+    strategy, plain = FIRST_EDITION[case]
+    table = reward_table(1, bernoulli)[:, :600]
+    search = begun(strategy, len(table), bernoulli, first_edition=True)
+    check_equal(search, table, *plain(table.tolist(), bernoulli))
 
 
 @pytest.mark.slow
@@ -105,7 +149,7 @@ def test_slow_rivals_end_too(strategy):
         pulls, answer = literal.ib(rows, True, DELTA, 1, 60_000)
     else:
         lucb = isinstance(strategy, ROAILUCB)
-        pulls, answer = literal.roai(rows, True, DELTA, 2, 60_000, lucb=lucb)
+        pulls, answer = literal.roai(rows, DELTA, 2, 60_000, lucb=lucb)
     options = {"max_outliers": 2, "delta": DELTA, "bound": "paper", "max_pulls": 60_000}
     search = oddarm.Search(5, strategy, **options)
     while not search.done:
@@ -213,7 +257,7 @@ def test_refuses_bad_k(strategy, words):
 
 def test_paper_bound_needs_a_range():
     """The papers' radii are for rewards with a range."""
-    for name in ("rr", "roai-elim", "maxgap"):
+    for name in ("rr", "ib", "gold"):
         with pytest.raises(oddarm.OddarmError, match="sub-Gaussian"):
             oddarm.Search(
                 5, name, max_outliers=1, bound="paper", rewards=oddarm.rewards.SubGaussian(scale=1)
@@ -252,3 +296,72 @@ def test_min_gap_is_refused_at_once(options):
         "min_gap == 0.1 with strategy 'gold', which does not know it: pass strategy='adaptive', or "
         "epsilon instead of min_gap."
     )
+
+
+GAUSSIAN = oddarm.rewards.SubGaussian(scale=0.1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "rewards"),
+    [
+        ("anytime", "bernoulli"),
+        ("paper", "bernoulli"),
+        ("paper", GAUSSIAN),
+        ("anytime", GAUSSIAN),
+    ],
+)
+@pytest.mark.parametrize(
+    "strategy", [MaxGap(), MaxGapTop2(), MaxGapTop2(border=True), ROAIElim(k=2), ROAILUCB(k=2)]
+)
+def test_compiled_rounds_make_the_same_pulls(strategy, bound, rewards):
+    """simulate() and ask(1)/tell on the same seed agree to the last bit, whatever the rewards."""
+    means = [0.1, 0.12, 0.15, 0.5, 0.2, 0.95, 0.21, 0.12, 0.3]
+    options = {"max_outliers": 2, "bound": bound, "rewards": rewards, "max_pulls": 900}
+    compiled = oddarm.simulate(means, strategy, seed=4, **options)
+    arms = oddarm.sources.SimulatedArms(means, rewards, seed=4)
+    search = oddarm.Search(9, strategy, seed=4, **options)
+    while not search.done:
+        for arm in search.ask(1):
+            search.tell(arm, arms.draw(arm))
+    assert compiled.counts.tolist() == search.result().counts.tolist()
+    assert compiled.to_dict() == search.result().to_dict()
+
+
+def test_an_answer_by_counts_claims_no_proof():
+    """MaxGapUCB ends once two arms have five times the pulls of all others, and says so."""
+    means = [0.10, 0.12, 0.14, 0.50, 0.52, 0.93]
+    result = oddarm.simulate(means, "maxgap", max_outliers=1, rewards=GAUSSIAN)
+    both = result.counts[4] + result.counts[5]
+    assert result.outliers == [5]
+    assert 5 * (result.pulls - both) <= both < 5 * (result.pulls - both) + 6
+    assert not result.provenance["delta_proved"]
+    assert "two arms had 5 times the pulls of all the others" in result.summary
+
+
+def test_pulls_that_were_not_asked_for_decide_nothing():
+    """Many rewards of two arms that do not lie beside the largest gap are no reason to stop."""
+    search = oddarm.Search(6, "maxgap", max_outliers=1, rewards=GAUSSIAN)
+    for arm, mean in enumerate([0.10, 0.12, 0.14, 0.50, 0.52, 0.93]):
+        search.tell(arm, [mean] * (100 if arm in (0, 1) else 2))
+    assert search.verdict == "running"
+
+
+def test_the_two_arms_beside_the_gap_can_be_certain():
+    """With border=True the arms beside the gap are settled, for more pulls, and rank next to it."""
+    means = [0.10, 0.12, 0.30, 0.36, 0.80, 0.84, 0.90]
+    options = {"max_outliers": 3, "rewards": GAUSSIAN}
+    split = oddarm.simulate(means, "maxgap-top2", **options)
+    both = oddarm.simulate(means, MaxGapTop2(border=True), **options)
+    assert split.pulls < both.pulls
+    assert (split.outliers[-1], both.outliers[-1], both.ranking[3]) == (4, 4, 3)
+    assert both.provenance["delta_proved"]
+
+
+def test_roai_is_proved_with_its_own_radius():
+    """The radius of ROAI holds at all times by a union bound; that of MaxGap has no known proof."""
+    means = [0.1, 0.15, 0.2, 0.95]
+    for name, proved in (("roai-lucb", True), ("roai-elim", True), ("maxgap-top2", False)):
+        result = oddarm.simulate(
+            means, name, max_outliers=1, bound="paper", rewards=GAUSSIAN, max_pulls=300
+        )
+        assert result.provenance["delta_proved"] is proved

@@ -61,7 +61,7 @@ def simulate(
 
     The k-th reward of an arm depends on the seed alone, so strategies with the same seed see the
     same rewards, and the answers are those of `Search` with `ask(1)` on the same rewards.
-    Adaptive, GOLD, RR and WRR on 0/1 rewards run compiled.
+    Adaptive, GOLD, RR and WRR run compiled on 0/1 rewards, MaxGap and ROAI on normal ones, too.
 
     Args:
         means: The means, as a mapping from arm to mean, a pandas Series whose index names the
@@ -119,7 +119,7 @@ def _drive(
     run, tally, core = search.run, search.tally, search.core
     told = 0
     while not search.done:
-        if arms.zero_one and run.compiled is not None:
+        if run.compiled is not None:
             compiled = import_module(run.compiled)
             sure = core.ledger.sure
             if sure and compiled.fits(run, arms):

@@ -7,7 +7,8 @@
 | sub-Gaussian | `NormalMixture` | - | `SubGaussianSample` | - |
 
 `NormalMixture` is also the radius of rigorous GOLD for bounded rewards. `PaperBounded` and
-`PaperBernoulli` are the paper's own radii, as printed.
+`PaperBernoulli` are the paper's own radii, as printed. `IteratedLog` is that of MaxGap as printed,
+`HoeffdingUnion` that of ROAI.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from oddarm.bounds.fixed_sample import (
     PoolSerfling,
     SubGaussianSample,
 )
+from oddarm.bounds.hoeffding_union import HoeffdingUnion
+from oddarm.bounds.iterated_log import IteratedLog
 from oddarm.bounds.normal_mixture import NormalMixture
 from oddarm.bounds.paper import PaperBernoulli, PaperBounded
 from oddarm.bounds.pool_bernstein import PoolBernstein
@@ -41,6 +44,8 @@ __all__ = [
     "BoundedSample",
     "CentredBeta",
     "ClopperPearson",
+    "HoeffdingUnion",
+    "IteratedLog",
     "NormalMixture",
     "PaperBernoulli",
     "PaperBounded",

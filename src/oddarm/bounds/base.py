@@ -6,13 +6,15 @@ import math
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from oddarm._checks import error_probability, real_number, whole_number
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError
 from oddarm.rewards import LARGEST
 from oddarm.tally import Tally
 
-__all__ = ["Bound", "RadiusBound", "at_level", "check_parameters"]
+__all__ = ["Bound", "RadiusBound", "around", "at_level", "check_parameters"]
 
 
 def check_parameters(bound: object) -> None:
@@ -108,3 +110,15 @@ class RadiusBound(Bound, Protocol):
     def radii(self, counts: Wholes, totals: Floats, pulls: int) -> Floats:
         """Return β for arms with these pulls and reward sums, after `pulls` pulls in all."""
         ...
+
+
+def around(bound: RadiusBound, tally: Tally, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return ŷ ± β, cut to the range; the whole range for an arm that was never pulled."""
+    unseen = tally.counts == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radius = bound.radii(tally.counts, tally.totals, max(tally.pulls, 1))
+        means = tally.means
+    return (
+        np.where(unseen, low, np.maximum(means - radius, low)),
+        np.where(unseen, high, np.minimum(means + radius, high)),
+    )

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from oddarm._typing import Floats, Wholes
-from oddarm.bounds.base import RadiusBound, check_parameters
+from oddarm.bounds.base import RadiusBound, around, check_parameters
 from oddarm.kernels.intervals import erfcinv
 from oddarm.tally import Tally
 
@@ -46,7 +46,7 @@ class PaperBounded(RadiusBound):
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return ŷ ± β, cut to the range."""
-        return _around(self, tally)
+        return around(self, tally, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,4 @@ class PaperBernoulli(RadiusBound):
 
     def interval(self, tally: Tally) -> tuple[Floats, Floats]:
         """Return ŷ ± β, cut to [0, 1]."""
-        return _around(self, tally)
-
-
-def _around(bound: PaperBounded | PaperBernoulli, tally: Tally) -> tuple[Floats, Floats]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        radius = bound.radii(tally.counts, tally.totals, max(tally.pulls, 1))
-        means = tally.means
-    unseen = tally.counts == 0
-    return (
-        np.where(unseen, bound.low, np.maximum(means - radius, bound.low)),
-        np.where(unseen, bound.high, np.minimum(means + radius, bound.high)),
-    )
+        return around(self, tally, self.low, self.high)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ctypes import c_double
 
+import numpy as np
+
 from oddarm._typing import Floats, Wholes
 from oddarm.kernels.native import function
 
@@ -12,11 +14,13 @@ __all__ = [
     "centred_intervals",
     "erfcinv",
     "jeffreys_narrow",
+    "jeffreys_path",
     "pool_interval",
     "pool_intervals",
 ]
 
 _jeffreys_narrow = function("jeffreys_narrow", "floats wholes wholes whole real floats floats")
+_jeffreys_path = function("jeffreys_path", "floats wholes whole real floats floats")
 _centred_ends = function("centred_ends", "real real real results")
 _centred_intervals = function("centred_intervals", "floats wholes whole real floats floats")
 _pool_ends = function("pool_ends", "real real real real real results")
@@ -32,6 +36,15 @@ def jeffreys_narrow(
 ) -> None:
     """Intersect the intervals of some arms so far, in `low` and `high`, with those of now."""
     _jeffreys_narrow(totals, counts, arms, len(arms), level, low, high)
+
+
+def jeffreys_path(
+    totals: Floats, counts: Wholes, level: float, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Return the ends of one arm after each of its next pulls, beginning with those of now."""
+    lows, highs = np.full(len(counts), low), np.full(len(counts), high)
+    _jeffreys_path(totals, counts, len(counts), level, lows, highs)
+    return lows, highs
 
 
 def centred_interval(s: float, m: float, level: float) -> tuple[float, float]:

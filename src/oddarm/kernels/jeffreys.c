@@ -118,3 +118,17 @@ void jeffreys_narrow(const double *totals, const int64_t *counts, const int64_t 
             jeffreys_intersect(totals[arm], (double)counts[arm], level, &low[arm], &high[arm]);
     }
 }
+
+/* The intervals of one arm after each of its next pulls, each intersected with all before it;
+ * `low[0]` and `high[0]` are the ends before the first of them. */
+void jeffreys_path(const double *totals, const int64_t *counts, int64_t size, double level,
+    double *low, double *high)
+{
+    for (int64_t k = 0; k < size; k++) {
+        if (k > 0) {
+            low[k] = low[k - 1];
+            high[k] = high[k - 1];
+        }
+        jeffreys_intersect(totals[k], (double)counts[k], level, &low[k], &high[k]);
+    }
+}

@@ -54,6 +54,25 @@ static inline bool draw(uint64_t start, uint64_t increment, int64_t index, doubl
     return (double)mixed(start + (uint64_t)index * increment) * 0x1p-53 < mean;
 }
 
+/* What rounds along paths return if no arm lacks a path. */
+enum { ENOUGH = -1, OVER = -2 };
+
+/* Pull the next arm of the round; return it, or -1 if its path is used up. */
+static inline int64_t pull_next(struct paths *paths)
+{
+    const int64_t arm = paths->queue[paths->next];
+    if (paths->taken[arm] == paths->made[arm])
+        return -1;
+    const int64_t at = arm * paths->width + paths->taken[arm]++;
+    paths->totals[arm] = paths->ahead_totals[at];
+    paths->low[arm] = paths->ahead_low[at];
+    paths->high[arm] = paths->ahead_high[at];
+    paths->counts[arm]++;
+    paths->pulls++;
+    paths->next++;
+    return arm;
+}
+
 /* The ends for s successes in m >= 1 pulls, at log(1/alpha) = level: intersected with what `low`
  * and `high` were, unless that is empty (jeffreys.c), or as of now alone (centred.c). */
 void jeffreys_intersect(double s, double m, double level, double *low, double *high);

@@ -143,6 +143,41 @@ struct visits {
     double *p, *part, *radius;
 };
 
+/* What the next pulls of simulated arms show, and the round that is being pulled; `Paths` in
+ * strategies/paths.py has the same fields, and says what they are. */
+struct paths {
+    int64_t n, width, pulls, stop_at;
+    int64_t *counts;
+    double *totals, *low, *high;
+    int64_t *taken, *made;
+    const double *ahead_totals, *ahead_low, *ahead_high; /* n rows of `width` */
+    int64_t *queue;                                      /* the arms of the round */
+    int64_t size, next; /* how many there are, and which comes next */
+};
+
+/* Rounds of MaxGap, and working memory; as `_MaxGap` in strategies/maxgap/compiled.py. */
+struct maxgap {
+    int64_t values, dominance; /* the latter is 0 for runs that do not stop by counts */
+    bool border;
+    int64_t *order, *mirrored; /* the arms by lower end, and by upper end from the top */
+    double *most;              /* the most that the gap beside each arm can be */
+    double *downs, *ups;       /* minus the upper ends, minus the lower ends */
+    double *starts, *least;
+    int64_t *after;
+    double *tree; /* twice as many numbers as arms */
+};
+
+/* Rounds of ROAI, and working memory; as `_Roai` in strategies/robust/compiled.py. */
+struct roai {
+    bool lucb;
+    double scale;           /* of the MAD in the threshold */
+    const uint64_t *stream; /* start and increment of the choices of ROAI-LUCB */
+    double *y, *closest, *near, *far, *middle;
+    int64_t *by_low, *by_high, *by_mean, *by_near, *by_far, *by_middle;
+    bool *at_threshold, *at_median, *at_mad;
+    bool *below;
+};
+
 /* numerics.c: z with erfc(z) = x, for 0 < x <= 1. */
 EXPORT double erfcinv(double x);
 
@@ -156,6 +191,9 @@ EXPORT void centred_intervals(const double *totals, const int64_t *counts, int64
 /* jeffreys.c: intervals of 0/1 rewards by the prior of Jeffreys. */
 EXPORT void jeffreys_narrow(const double *totals, const int64_t *counts, const int64_t *arms,
     int64_t some, double level, double *low, double *high);
+
+EXPORT void jeffreys_path(const double *totals, const int64_t *counts, int64_t size, double level,
+    double *low, double *high);
 
 /* pools.c: intervals of finite pools of 0/1 rewards. */
 EXPORT void pool_ends(double s, double m, double size, double level, double prior, double *ends);
@@ -218,5 +256,10 @@ EXPORT void sweep_pull(const int64_t *arms, int64_t size, int64_t *counts, doubl
 
 /* sigma.c: simulated visits of RR and WRR. */
 EXPORT void sigma_advance(struct visits *run);
+
+/* maxgap.c and roai.c: simulated rounds of MaxGap and of ROAI. Pull along the paths; return the arm
+ * whose path is used up, or -1 at `stop_at`, or -2 when the run can decide. */
+EXPORT int64_t maxgap_rounds(struct paths *paths, const struct maxgap *run);
+EXPORT int64_t roai_rounds(struct paths *paths, const struct roai *run);
 
 #endif

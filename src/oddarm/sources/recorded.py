@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oddarm._checks import whole_number
+from oddarm._streams import streams, uniforms
 from oddarm._typing import Flags, Floats, Wholes
 from oddarm.errors import ParameterError, RewardError
 from oddarm.rewards import Bernoulli, Rewards, RowsKind, as_rewards
 from oddarm.sources.base import ListedSource
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
-from oddarm.sources.simulated import streams, uniforms
 
 __all__ = ["RecordedSource"]
 

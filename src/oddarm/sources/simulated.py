@@ -2,7 +2,7 @@
 
 The order in which arms are pulled does not matter, so two strategies on the same seed see the very
 same rewards, compiled and interpreted code agree, and a search saved in the middle goes on as if
-it had never stopped. Each arm is a SplitMix64 stream with an increment of its own.
+it had never stopped. Each arm has a stream of its own (`oddarm._streams`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oddarm._checks import whole_number
+from oddarm._streams import streams, uniforms
 from oddarm._typing import Floats
 from oddarm.definitions.groups import Means, float_means
 from oddarm.errors import ParameterError
@@ -22,33 +22,6 @@ from oddarm.sources.base import ListedSource
 from oddarm.sources.fingerprint import CONTENT, Fingerprint, digest
 
 __all__ = ["SimulatedArms", "streams", "uniforms"]
-
-Words = NDArray[np.uint64]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mix(z: Words) -> Words:
-    """Return SplitMix64's finaliser (Stafford's variant 13) of each word."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def streams(seed: int, n: int) -> tuple[Words, Words]:
-    """Return the start and the odd increment of each arm's stream."""
-    first, second = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-    with np.errstate(over="ignore"):
-        steps = np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN
-        return _mix(first + steps), _mix(second + steps) | np.uint64(1)
-
-
-def uniforms(start: np.uint64, increment: np.uint64, first: int, count: int) -> Floats:
-    """Return numbers `first`, `first` + 1, … of a stream, uniform on [0, 1)."""
-    with np.errstate(over="ignore"):
-        index = np.arange(first + 1, first + count + 1, dtype=np.uint64)
-        words = _mix(start + index * increment)
-    return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
 class SimulatedArms(ListedSource):

@@ -7,6 +7,7 @@ from typing import Any
 
 from oddarm.errors import ParameterError
 from oddarm.strategies.adaptive import Adaptive
+from oddarm.strategies.adaptive.uniform import Uniform
 from oddarm.strategies.base import (
     Certificate,
     Outcome,
@@ -17,35 +18,47 @@ from oddarm.strategies.base import (
     Until,
     Verdict,
 )
+from oddarm.strategies.clustering.elim import BOCElim
+from oddarm.strategies.clustering.lucb import LUCBBOC
 from oddarm.strategies.fixed import Fixed
 from oddarm.strategies.gold import Gold
-from oddarm.strategies.maxgap import MaxGap, MaxGapTop2
+from oddarm.strategies.hdoc import Threshold
+from oddarm.strategies.maxgap.top2 import MaxGapTop2
+from oddarm.strategies.maxgap.ucb import MaxGap
+from oddarm.strategies.odd import Odd
 from oddarm.strategies.robust.elim import ROAIElim
 from oddarm.strategies.robust.lucb import ROAILUCB
+from oddarm.strategies.sigma.ade import ADE
 from oddarm.strategies.sigma.ib import IB
 from oddarm.strategies.sigma.nrr import NRR
 from oddarm.strategies.sigma.rr import RR
 from oddarm.strategies.sigma.wrr import WRR
 
 __all__ = [
+    "ADE",
     "IB",
+    "LUCBBOC",
     "NRR",
     "ROAILUCB",
     "RR",
     "STRATEGIES",
     "WRR",
     "Adaptive",
+    "BOCElim",
     "Certificate",
     "Fixed",
     "Gold",
     "MaxGap",
     "MaxGapTop2",
+    "Odd",
     "Outcome",
     "ROAIElim",
     "Run",
     "RunContext",
     "Status",
     "Strategy",
+    "Threshold",
+    "Uniform",
     "Until",
     "Verdict",
     "as_strategy",
@@ -53,7 +66,11 @@ __all__ = [
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (Adaptive, Fixed, Gold, RR, WRR, NRR, IB, ROAILUCB, ROAIElim, MaxGap, MaxGapTop2)
+    for cls in (
+        *(Adaptive, Uniform, Fixed, Gold),
+        *(RR, WRR, ADE, NRR, IB, ROAILUCB, ROAIElim, Threshold, Odd),
+        *(MaxGap, MaxGapTop2, BOCElim, LUCBBOC),
+    )
 }
 """The strategies by name."""
 

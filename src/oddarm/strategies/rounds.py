@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._typing import Floats, Indices
 from oddarm.bounds import Bound, RunningIntervals, interval_bound, radius_bound
-from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word
+from oddarm.state import MOST, Arms, Kind, Part, Whole, Wholes, Word, mapping
 from oddarm.strategies.base import Run, RunContext
 
 __all__ = ["RoundRun"]
@@ -28,12 +28,16 @@ class RoundRun(Run):
         started: How many arms of the first round have been asked for.
         asked: How often each arm has been asked for, pulls in flight included.
         answer: The arms declared, in order.
+        edition: Which edition of the algorithm the run follows: the one that it began with.
     """
 
     own_rule: ClassVar[bool] = True
+    newest: ClassVar[int] = 1
+    """The edition that new runs follow. A state that names none began with the first."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
+        self.edition = self.newest
         self.queue: list[int] = []
         self.started = 0
         self.answer: list[int] = []
@@ -41,12 +45,19 @@ class RoundRun(Run):
         self.intervals = self.make_intervals()
 
     def make_intervals(self) -> RunningIntervals:
-        """Return the intervals to keep: as printed in the GOLD paper, or the tightest proved."""
+        """Return the intervals to keep: those of the publication, or the tightest proved."""
+        paper = self.context.bound == "paper"
+        return RunningIntervals(self.printed() if paper else self.proved_bound(), self.tally)
+
+    def printed(self) -> Bound:
+        """Return the intervals of the publication; those of the GOLD paper if it has none."""
         context = self.context
-        parameters = context.rewards, context.n, context.problem.delta
-        paper = context.bound == "paper"
-        bound = radius_bound(*parameters, "paper") if paper else interval_bound(*parameters)
-        return RunningIntervals(bound, self.tally)
+        return radius_bound(context.rewards, context.n, context.problem.delta, "paper")
+
+    def proved_bound(self) -> Bound:
+        """Return the tightest proved intervals."""
+        context = self.context
+        return interval_bound(context.rewards, context.n, context.problem.delta)
 
     @abstractmethod
     def next_round(self) -> list[int]:
@@ -158,10 +169,29 @@ class RoundRun(Run):
         rest = order[~np.isin(order, self.answer)]
         return np.concatenate([np.array(self.answer, dtype=np.intp), rest])
 
+    def replaces(self, before: Run) -> None:
+        """Start over on the rewards told so far, by the edition of the run before."""
+        self._follow(before.edition if isinstance(before, RoundRun) else self.newest)
+        super().replaces(before)
+
+    def restore(self, values: Any) -> None:
+        """Take over the state that `to_dict` returned, and go on by the edition that it names."""
+        begun = mapping(values, "run").get("edition", 1)
+        self._follow(Whole(1, self.newest).decode(begun, "run.edition"))
+        super().restore(values)
+
+    def _follow(self, edition: int) -> None:
+        """Follow an edition of the algorithm, from the rewards told so far."""
+        if edition != self.edition:
+            self.edition = edition
+            self.intervals = self.make_intervals()
+
     def fields(self) -> dict[str, Kind]:
         """Return the saved attributes and the kind of each."""
         n = self.context.n
+        named = {"edition": Whole(1, self.newest)} if self.edition > 1 else {}
         return {
+            **named,
             "verdict": Word("running", "ranked", "none"),
             "queue": Arms(n, distinct=False),
             "started": Whole(0, n),

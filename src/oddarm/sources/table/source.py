@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oddarm._checks import whole_number
+from oddarm._streams import streams, uniforms
 from oddarm._typing import Floats, Indices, Wholes
 from oddarm.errors import ParameterError, SourceError
 from oddarm.rewards import Bernoulli, Bounded, Rewards, RowsKind, SubGaussian, as_rewards
 from oddarm.sources.base import Job, ListedSource
 from oddarm.sources.fingerprint import Fingerprint
-from oddarm.sources.simulated import streams, uniforms
 from oddarm.sources.table.rows import ShuffledRows, check_declared, doubts, supposed
 
 __all__ = ["TableSource"]

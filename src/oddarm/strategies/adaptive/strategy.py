@@ -43,13 +43,15 @@ class Adaptive(Strategy):
 
     name: ClassVar[str] = "adaptive"
     confirms: ClassVar[bool] = True
+    runs: ClassVar[tuple[type[AdaptiveRun], type[AdaptiveRun]]] = AdaptiveRun, AbsoluteRun
+    """What runs by the relative rule, and by the absolute one."""
 
     def start(self, context: RunContext) -> AdaptiveRun:
         """Return a new run."""
         self.check(context)
         if context.bound == "paper":
             raise ParameterError(
-                "bound == 'paper' with strategy 'adaptive', which needs intervals that hold at all "
-                "times: pass bound='anytime', or strategy='gold'."
+                f"bound == 'paper' with strategy {self.name!r}, which needs intervals that hold at "
+                "all times: pass bound='anytime', or strategy='gold'."
             )
-        return AbsoluteRun(context) if context.problem.absolute else AdaptiveRun(context)
+        return self.runs[context.problem.absolute](context)

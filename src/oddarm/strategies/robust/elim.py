@@ -32,7 +32,7 @@ class ROAIElim(RobustStrategy):
     median distance from it.
 
     Promises: the declared arms are those above median + k·1.4826·MAD, with probability at least
-    1-δ (proved for `bound="anytime"`).
+    1-δ (proved for both bounds: the radius of the publication is Hoeffding's, summed).
 
     Finds: high outliers only:
 
@@ -41,7 +41,7 @@ class ROAIElim(RobustStrategy):
     >>> oddarm.simulate(low, "roai-elim", max_outliers=1).outliers
     []
 
-    Cost: O(n) per pull.
+    Cost: O(n log n) per pull.
 
     Examples:
         >>> high = [0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.98]

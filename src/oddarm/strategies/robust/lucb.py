@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from oddarm._streams import streams, uniforms
 from oddarm._typing import Flags, Floats
 from oddarm.strategies.robust.rule import RobustRun, RobustStrategy
 
 __all__ = ["ROAILUCB"]
 
+CHOICE = 1
+"""What sets the stream of the choices apart from those of simulated rewards."""
+
 
 class ROAILUCBRun(RobustRun):
-    """Rounds of one or two arms."""
+    """One arm at a time, or in the first edition one or two."""
 
     def next_round(self) -> list[int]:
-        """The arms on whose intervals the answer depends."""
+        """One of the arms that are named, by the number of pulls asked for so far."""
+        if self.edition == 1:
+            return self._first_edition()
+        named = self._named()
+        share = float(uniforms(*self.stream, int(self.asked.sum()), 1)[0])
+        return [named[int(share * len(named))]]
+
+    @cached_property
+    def stream(self) -> tuple[np.uint64, np.uint64]:
+        """The random numbers that choose among the arms that are named."""
+        starts, increments = streams((self.context.seed, CHOICE), 1)
+        return starts[0], increments[0]
+
+    def _named(self) -> list[int]:
+        """Return the arms beside five borders that matter, some more than once; all if none does.
+
+        The borders are the threshold, and those before and behind the middle of the sample means
+        and of the distances from the median. Beside each are the arm below it with the largest
+        upper end and the arm above it with the least lower end.
+        """
+        ends = self.ends()
+        low, high, means = self.intervals.low, self.intervals.high, self.tally.means
+        at_threshold, at_median = self.overlapping(*ends.theta), self.overlapping(*ends.median)
+        at_mad = self.overlap_mad(ends)
+        named = _pair(means < sum(ends.theta) / 2, low, high, at_threshold)
+        for below in _halves(means):
+            named += _pair(below, low, high, at_median)
+        for below in _halves((ends.closest + ends.far) / 2):
+            named += _pair(below, ends.closest, ends.far, at_mad)
+        return named or np.flatnonzero(at_threshold | at_median | at_mad).tolist()
+
+    def _first_edition(self) -> list[int]:
+        """The arms on whose intervals the answer depends, in searches that began long ago."""
         ends = self.ends()
         counts = self.tally.counts
         low, high, widths = self.intervals.low, self.intervals.high, self.intervals.widths
@@ -38,6 +75,20 @@ class ROAILUCBRun(RobustRun):
         return sorted(chosen)
 
 
+def _halves(values: Floats) -> list[Flags]:
+    """Return which arms come before the one or two in the middle, and which not behind them."""
+    n = len(values)
+    places = np.empty(n, dtype=np.intp)
+    places[np.argsort(values, kind="stable")] = np.arange(n)
+    return [places < (n - 1) // 2, places < n // 2 + 1]
+
+
+def _pair(below: Flags, low: Floats, high: Floats, matter: Flags) -> list[int]:
+    """Return the arms beside a border that matter."""
+    pair = _first_largest(high, below), _first_largest(-low, ~below)
+    return [i for i in pair if i is not None and matter[i]]
+
+
 def _first_largest(values: Floats, among: Flags) -> int | None:
     """Return the first arm with the largest value among some, if there are any."""
     if not among.any():
@@ -47,15 +98,17 @@ def _first_largest(values: Floats, among: Flags) -> int | None:
 
 @dataclass(frozen=True)
 class ROAILUCB(RobustStrategy):
-    """Pull in each round the few arms that matter most.
+    """Pull an arm beside one of the borders on which the answer depends, at random.
 
-    They are: of the arms estimated above the threshold the one with the least lower end, and of
-    those below the one with the largest upper end, each if a pull narrows its interval by more than
-    it would narrow the threshold's; else the widest interval of those that may be the median, and
-    the widest of those whose distance from it may be the MAD.
+    There are five borders: the threshold, and those before and behind the middle of the sample
+    means and of the distances from the median. Beside each lie two arms: of those below it the one
+    with the largest upper end, of those above it the one with the least lower end. Of the up to ten
+    that still matter for the threshold, the median or the MAD, one is pulled, the more likely the
+    more often it is named. The authors choose among all ten in the same way; that arms are left out
+    which no longer matter is ours, and saves pulls.
 
-    Promises: as ROAI-Elim, whatever is pulled, for the stopping rule is the same. The choice of
-    the arms for median and MAD is ours; the publication leaves it open.
+    Promises: as ROAI-Elim, whatever is pulled, for the stopping rule is the same. The choice
+    depends on the seed and on the number of pulls alone, so a run can be repeated.
 
     Finds: high outliers only:
 
@@ -64,7 +117,7 @@ class ROAILUCB(RobustStrategy):
     >>> oddarm.simulate(between, "roai-lucb", max_outliers=1).outliers
     []
 
-    Cost: O(n) per round of one or two pulls; fewer pulls than ROAI-Elim.
+    Cost: O(n log n) per pull; fewer pulls than ROAI-Elim.
 
     Examples:
         >>> high = [0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.98]

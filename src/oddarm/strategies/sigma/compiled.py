@@ -48,7 +48,8 @@ _advance = function("sigma_advance", "record")
 
 def fits(run: SigmaRun, arms: SimulatedArms) -> bool:
     """Return whether the compiled loop can go on from here: at the end of a visit or a sweep."""
-    known = isinstance(run.bound, SigmaBounded | SigmaBernoulli | BetaMixture)
+    bounds = SigmaBounded | SigmaBernoulli | BetaMixture
+    known = arms.zero_one and isinstance(run.bound, bounds)
     counts = run.tally.counts
     waiting = bool((run.asked != counts).any()) or bool(run.queue)
     return known and run.ready and not waiting and bool((arms.drawn == counts).all())

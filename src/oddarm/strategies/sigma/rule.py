@@ -74,7 +74,7 @@ class SigmaRun(ThresholdRun):
 
     def active(self) -> Flags:
         """Return which arms' intervals overlap that of the threshold."""
-        theta, radius = self.threshold, self._radius()
+        theta, radius = self.threshold, self.threshold_radius()
         return self.overlapping(theta - radius, theta + radius)
 
     def decided(self) -> list[int]:
@@ -85,9 +85,9 @@ class SigmaRun(ThresholdRun):
         """
         if not self.bound.proved:
             return self.estimate()
-        return self.ranked(self.intervals.low > self.threshold + self._radius())
+        return self.ranked(self.intervals.low > self.threshold + self.threshold_radius())
 
-    def _radius(self) -> float:
+    def threshold_radius(self) -> float:
         """Return the radius of the threshold."""
         low, high = self.intervals.low, self.intervals.high
         return self.rule.threshold_radius(self.tally, self.tally.means, low, high)

@@ -1,0 +1,1 @@
+"""Strategies that cut the arms into a known number of clusters, by single linkage."""

@@ -1,0 +1,1 @@
+"""MaxGap: strategies that find the largest gap between neighbours."""
