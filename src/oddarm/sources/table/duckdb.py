@@ -323,7 +323,9 @@ class DuckRows(ShuffledRows):
             return self._connection.fetch(query)
         except self._connection.error as error:
             own = not self._with_sql
-            if "GZIP" in str(error) or (own and self._files and not self._csv):
+            if "GZIP" in str(error):
+                raise SourceError(damaged(self.name)) from None
+            if own and self._files and not self._csv:
                 raise SourceError(damaged(self.name, sentence(error))) from None
             remedy = "check the data" if own else "check the data and the SQL that was given"
             if isinstance(error, self._connection.denied):
