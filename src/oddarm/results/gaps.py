@@ -113,9 +113,15 @@ def _space(result: Result, arms: NDArray[np.intp]) -> list[tuple[float, float]]:
 
 
 def _estimates(result: Result) -> NDArray[np.float64]:
-    """Return the means, moved into the intervals; the middle of the interval without rewards."""
-    middle = (result.low + result.high) / 2
-    means = np.where(np.isnan(result.means), middle, result.means)
+    """Return the means, moved into the intervals; without rewards the middle of the interval.
+
+    The middle of an interval without ends is 0.
+    """
+    without = np.isnan(result.means)
+    means = result.means.copy()
+    bounded = np.isfinite(result.low[without]) & np.isfinite(result.high[without])
+    ends = [np.where(bounded, ends[without], 0.0) for ends in (result.low, result.high)]
+    means[without] = (ends[0] + ends[1]) / 2
     return np.asarray(np.clip(means, result.low, result.high), dtype=np.float64)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oddarm._extras import PLOT, require
 from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
-from oddarm.results.plot import plot_intervals
+from oddarm.results.plot import plot_result
 from oddarm.results.sentence import counted
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def _plot(result: Result) -> str:
     colours: dict[Any, Any] = {f"{name}.color": INK for name in ("text", "xtick", "ytick", "grid")}
     colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
     with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):
-        axes = plot_intervals(result, width=5.2)
-        axes.set_title("", loc="left")  # the heading of the page says it
+        axes = plot_result(result, width=6.5, titled=False)  # the page says it
         figure = axes.get_figure(root=True)
         assert figure is not None
         drawn = io.StringIO()

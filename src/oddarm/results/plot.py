@@ -1,26 +1,30 @@
-"""The plot of a result: every arm's interval on one axis, and the gaps around the outliers."""
+"""The plot of a result: the arms on one axis, the gap and its yardstick, pulls and evidence."""
 
 from __future__ import annotations
 
+import math
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oddarm._extras import PLOT, require
-from oddarm._text import printable, shortened
-from oddarm._typing import Floats
+from oddarm._text import printable
+from oddarm._typing import Flags, Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.sentence import rounded_down
+from oddarm.results.yardstick import Case, Stretch, case_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from oddarm.results.result import Result
 
-__all__ = ["COLOURS", "plot_intervals"]
+__all__ = ["COLOURS", "plot_result"]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; the markers differ as well.
 COLOURS = {
@@ -33,143 +37,418 @@ COLOURS = {
 MARKERS = {"outlier": "D", "candidate": "D", "normal": "o", "undecided": "s", "failed": "X"}
 HOLLOW = ("candidate",)
 """Statuses whose marker is an outline."""
+DASHED = ("undecided", "candidate")
+"""Statuses whose bar of pulls is an outline: nothing is decided of them."""
 NEXT_COMMUNITY = "#56B4E9"
 """The colour of every second community of normal arms."""
 
 MOST_NAMED = 60
 """With more arms, only outliers and candidates are named."""
+LONGEST_NAME, NAME_END = 28, 10
+"""A longer name is cut in the middle: names that begin alike often differ at the end."""
 MOST_COMMUNITIES = 8
 """With more, communities are single arms that are known exactly: two colours would say nothing."""
+MOST_GAPS_TOLD = 3
+"""With more shaded gaps, their widths would overlap."""
 MOST_VECTORS = 500
 """With more arms, a vector image contains them as pixels."""
 LEGEND_POINTS = 36
 """How far below the axis the legend is: the numbers and the label of the axis lie between."""
 NAME_HEIGHT = 0.03
 """The space for a name, as a share of the height of the plot."""
+ARM_INCHES, RULER_INCHES, AXIS_INCHES, EVIDENCE_INCHES = 0.19, 0.36, 0.85, 1.3
+"""The height of an arm, a line of the ruler, the axis with its legend, the panel of evidence."""
+DECADES = 1.3
+"""Pulls that span more powers of ten than that have a logarithmic axis."""
+FEWEST_POINTS = 3
+"""Fewer points of evidence show no course."""
 
 
-def plot_intervals(
-    result: Result, *, path: str | Path | None = None, ax: Axes | None = None, width: float = 7.5
+def plot_result(
+    result: Result,
+    *,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+    width: float = 7.5,
+    titled: bool = True,
 ) -> Axes:
     """Draw the arms by ascending mean, with their intervals, coloured by status.
 
     The arms between two certain gaps are a community; every second community of normal arms is
     lighter blue. The certain gaps between outliers, or else candidates, and the other arms are
-    shaded.
+    shaded. Below the arms, the gap is measured against its yardstick. Panels beside and below have
+    the pulls of each arm, and the evidence over the pulls if it was noted.
 
     Args:
         result: What to draw.
         path: A file to write.
-        ax: Axes to draw on, in place of a new figure.
+        ax: Axes to draw the arms on, in place of a new figure with all panels.
         width: The width of a new figure in inches.
+        titled: Whether the answer and its reason stand above the arms.
     """
-    if ax is None:
-        ax = _new_axes(len(result.names), width)
-    means = np.where(np.isnan(result.means), (result.low + result.high) / 2, result.means)
-    order = np.argsort(means, kind="stable")
-    odd = result.odd
-    height, top = _heights(order, odd)
-    gaps = certain_gaps(result)
-    community = communities(result, gaps)
-    colour = COLOURS["outlier" if result.outliers else "candidate"]
-    _shade(ax, gaps_around_outliers(gaps, community, odd), colour)
-    second = (community % 2 == 1) & (community.max() < MOST_COMMUNITIES)
-    _draw_arms(ax, result, means, height, second)
-    _name_arms(ax, result, order, height, top)
-    ax.set_ylim(-1, top)
-    ax.set_xlabel("mean reward, with its confidence interval")
-    title = textwrap.fill(_plain(result.headline), int(11 * width))
-    ax.set_title(title, fontsize=10, loc="left")
-    _add_legend(ax)
-    ax.grid(axis="x", alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
-    if path is not None:
-        ax.get_figure(root=True).savefig(path, dpi=150)  # type: ignore[union-attr]
-    return ax
-
-
-def _new_axes(arms: int, width: float) -> Axes:
-    """Return the axes of a new figure, which is as high as so many arms need."""
     require(PLOT)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from oddarm.results.picture import save
 
-    height = float(np.clip(1.4 + 0.19 * arms, 3.0, 9.0))
-    figure = Figure(figsize=(width, height), layout="tight")
-    FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    view = _View.of(result)
+    words = _Words.of(view, width) if titled else _Words("", "")
+    panels = _Panels.on(ax, view) if ax is not None else _Panels.new(view, width, words.inches)
+    _draw_gaps(panels.arms, view)
+    _draw_arms(panels.arms, view)
+    _draw_ruler(panels.arms, view, panels.arm_inches)
+    _name_arms(panels.arms, view)
+    panels.arms.set_xlabel("mean reward" + ", with its confidence interval" * (not result.exact))
+    words.write_on(panels.arms)
+    _add_legend(panels.arms, width)
+    panels.arms.grid(axis="x", alpha=0.25)
+    panels.arms.spines[["top", "right"]].set_visible(False)
+    if panels.pulls is not None:
+        _draw_pulls(panels.pulls, view)
+    if panels.evidence is not None:
+        _draw_evidence(panels.evidence, result)
+    if path is not None:
+        save(panels.arms, path)
+    return panels.arms
 
 
-def _draw_arms(
-    ax: Axes, result: Result, means: Floats, height: Floats, second: NDArray[np.bool_]
-) -> None:
-    """Draw means and intervals, outliers and candidates last, so that they lie on top.
+@dataclass(frozen=True)
+class _View:
+    """What is drawn of a result.
 
-    Args:
-        ax: Where to draw.
-        result: The arms.
+    Attributes:
+        low, high: Where its interval is drawn; infinite ends are drawn just beyond the others.
         means: Where the marker of each arm is.
+        order: The arms by ascending mean.
         height: The height of each arm.
-        second: Whether an arm belongs to every second community.
+        top: The height of all arms.
+        second: Whether each arm belongs to every second community.
+        gaps: The gaps to be shaded.
+        case: The gap and its yardstick, if there is one.
     """
-    n, statuses = len(result.names), np.array(result.statuses)
+
+    result: Result
+    low: Floats
+    high: Floats
+    means: Floats
+    order: Indices
+    height: Floats
+    top: float
+    second: Flags
+    gaps: list[Gap]
+    case: Case | None
+
+    @classmethod
+    def of(cls, result: Result) -> _View:
+        """Return what is drawn of a result."""
+        low, high = _finite_ends(result)
+        means = np.where(np.isnan(result.means), (low + high) / 2, result.means)
+        order = np.argsort(means, kind="stable")
+        height, top = _heights(order, result.odd)
+        gaps = certain_gaps(result)
+        community = communities(result, gaps)
+        second = (community % 2 == 1) & (community.max(initial=0) < MOST_COMMUNITIES)
+        shaded = gaps_around_outliers(gaps, community, result.odd)
+        return cls(result, low, high, means, order, height, top, second, shaded, case_of(result))
+
+    @property
+    def colour(self) -> str:
+        """The colour of the odd arms."""
+        if not self.result.odd.any():
+            return COLOURS["normal"]
+        return COLOURS["outlier" if self.result.outliers else "candidate"]
+
+    @property
+    def lines(self) -> int:
+        """How many lines the ruler has."""
+        if self.case is None:
+            return 0
+        return 1 + (self.case.gap is not None) + (self.case.rest is not None)
+
+    def paint(self, status: str) -> list[tuple[Flags, str]]:
+        """Return the arms of a status and their colours; normal arms have two."""
+        chosen = np.array([one == status for one in self.result.statuses], dtype=np.bool_)
+        if status != "normal":
+            return [(chosen, COLOURS[status])]
+        return [(chosen & ~self.second, COLOURS[status]), (chosen & self.second, NEXT_COMMUNITY)]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The answer above the arms, and below it in smaller letters why it is so."""
+
+    title: str
+    reasons: str
+
+    @classmethod
+    def of(cls, view: _View, width: float) -> _Words:
+        """Return the words, broken into lines that fit a figure so wide."""
+        from oddarm.results.picture import CHARACTER, wrapped_width
+
+        named = view.order if len(view.order) <= MOST_NAMED else np.flatnonzero(view.result.odd)
+        longest = max((len(_name(view.result.names[arm])) for arm in named.tolist()), default=0)
+        free = width - 0.4 - 8 * CHARACTER * max(longest, 18 if view.lines == 3 else 11)
+        title = _unbroken(plain_words(view.result.headline))
+        reasons = [] if view.case is None else [view.case.sentence, *view.case.notes]
+        lines = [
+            line
+            for text in reasons
+            for line in textwrap.wrap(_unbroken(plain_words(text)), wrapped_width(free, 8))
+        ]
+        return cls(textwrap.fill(title, wrapped_width(free, 10)), "\n".join(lines))
+
+    @property
+    def inches(self) -> float:
+        """How much height the words need."""
+        lines = [len(text.splitlines()) for text in (self.title, self.reasons)]
+        return 0.17 * lines[0] + 0.155 * lines[1] + 0.1
+
+    def write_on(self, ax: Axes) -> None:
+        """Write the words above some axes."""
+        ax.set_title(self.title, fontsize=10, loc="left", pad=8 + 11 * len(self.reasons.split("\n")))
+        if self.reasons:
+            ax.annotate(
+                self.reasons, (0, 1), (0, 5), xycoords="axes fraction",
+                textcoords="offset points", ha="left", va="bottom", fontsize=8, alpha=0.85,
+                linespacing=1.25,
+            ).set_in_layout(False)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """The axes of a plot: the arms, and what there is beside and below them.
+
+    `arm_inches` is about how high all arms are together.
+    """
+
+    arms: Axes
+    arm_inches: float
+    pulls: Axes | None = None
+    evidence: Axes | None = None
+
+    @classmethod
+    def on(cls, ax: Axes, view: _View) -> _Panels:
+        """Return the panels of a plot on axes of the caller: the arms alone."""
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        inches = ax.get_position().height * figure.get_figheight()
+        return cls(ax, max(inches - RULER_INCHES * view.lines, inches / 3))
+
+    @classmethod
+    def new(cls, view: _View, width: float, above: float) -> _Panels:
+        """Return the panels of a new figure, which is as high as so many arms need.
+
+        Args:
+            view: What is drawn.
+            width: The width of the figure in inches.
+            above: The height of the words above the arms.
+        """
+        from oddarm.results.picture import PictureAxes, new_figure
+
+        has_evidence = len(view.result.history) >= FEWEST_POINTS
+        arms = float(np.clip(ARM_INCHES * view.top, 1.5, 7.0))
+        ruled = arms + RULER_INCHES * view.lines
+        below = EVIDENCE_INCHES if has_evidence else 0.0
+        figure = new_figure(width, above + ruled + AXIS_INCHES + below * 1.5)
+        grid: Any = figure.add_gridspec(
+            2 if has_evidence else 1, 2 if view.result.pulls else 1,
+            width_ratios=(4.5, 1) if view.result.pulls else None,
+            height_ratios=(ruled, below) if has_evidence else None,
+        )  # fmt: skip
+        main = figure.add_subplot(grid[0, 0], axes_class=PictureAxes)
+        pulls = figure.add_subplot(grid[0, 1], sharey=main) if view.result.pulls else None
+        return cls(main, arms, pulls, figure.add_subplot(grid[1, :]) if has_evidence else None)
+
+
+def _draw_arms(ax: Axes, view: _View) -> None:
+    """Draw means and intervals, outliers and candidates last, so that they lie on top."""
+    result, n = view.result, len(view.order)
     size = float(np.clip(400 / n, 1.5, 5.0))
     for status in ("failed", "normal", "undecided", "candidate", "outlier"):
-        chosen = statuses == status
-        shades = [(chosen, COLOURS[status])]
-        if status == "normal":
-            shades = [(chosen & ~second, COLOURS[status]), (chosen & second, NEXT_COMMUNITY)]
+        shades = view.paint(status)
         scale = max(1.0, 4 / size) if status in ("candidate", "outlier") else 1.0
-        label: str | None = f"{status} ({chosen.sum():,})"
+        label: str | None = f"{status} ({sum(int(chosen.sum()) for chosen, _ in shades):,})"
         for shaded, colour in shades:
             arms = np.flatnonzero(shaded)
             if not len(arms):
                 continue
             ax.hlines(
-                height[arms], result.low[arms], result.high[arms], color=colour,
+                view.height[arms], view.low[arms], view.high[arms], color=colour,
                 lw=max(size / 2.5, 0.6) * scale, rasterized=n > MOST_VECTORS,
             )  # fmt: skip
             ax.plot(
-                means[arms], height[arms], MARKERS[status], color=colour, ms=size * scale,
-                mfc="none" if status in HOLLOW else colour, label=label,
+                view.means[arms], view.height[arms], MARKERS[status], color=colour,
+                ms=size * scale, mfc="none" if status in HOLLOW else colour, label=label,
                 rasterized=n > MOST_VECTORS,
             )  # fmt: skip
             label = None  # one entry of the legend for both shades
 
 
-def _name_arms(
-    ax: Axes, result: Result, order: NDArray[np.intp], height: Floats, top: float
-) -> None:
+def _draw_gaps(ax: Axes, view: _View) -> None:
+    """Shade the certain gaps, and write how wide each is where the ruler does not."""
+    told = view.case is None or view.case.gap is None or len(view.gaps) > 1
+    for gap in view.gaps:
+        ax.axvspan(gap.start, gap.stop, color=view.colour, alpha=0.13, lw=0)
+        if told and len(view.gaps) <= MOST_GAPS_TOLD:
+            ax.annotate(
+                f"at least {rounded_down(gap.width, 2):g}", ((gap.start + gap.stop) / 2, 1),
+                (0, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+                ha="center", va="top", fontsize=8,
+            )  # fmt: skip
+
+
+def _draw_ruler(ax: Axes, view: _View, arm_inches: float) -> None:
+    """Measure the gap against what it must reach, in lines below the arms, which are so high."""
+    case = view.case
+    ax.set_ylim(-1, view.top)
+    if case is None:
+        return
+    line = (view.top + 1) * RULER_INCHES / arm_inches
+    ax.set_ylim(-1 - line * view.lines, view.top)
+    ax.axhline(-1, color=_ink(), lw=0.6, alpha=0.4)
+    start = min((gap.start for gap in view.gaps), default=float(np.nanmin(view.means)))
+    if case.gap is not None:
+        start = case.gap.start
+    rows: list[tuple[str, Stretch, str]] = []
+    if case.gap is not None:
+        rows.append(("gap", case.gap, view.colour))
+    if math.isfinite(case.line):
+        end = (start, start + case.sure_line)
+        rows.append(("must reach", Stretch(start, start + case.line, case.line_words, end), _ink()))
+    if case.rest is not None:
+        rows.append(("widest of the rest", case.rest, COLOURS["normal"]))
+    heights = [-1 - line * (row + 0.7) for row in range(len(rows))]
+    for (_, stretch, colour), height in zip(rows, heights, strict=True):
+        _measure(ax, stretch, height, colour)
+    names = [name for name, _, _ in rows]
+    ax.set_yticks(heights, names, fontsize=8, fontstyle="italic", minor=True)
+    ax.tick_params(axis="y", which="minor", length=0)
+
+
+def _measure(ax: Axes, stretch: Stretch, height: float, colour: str) -> None:
+    """Draw a line as long as a stretch, thick where it is certain, with its words above it."""
+    ends = [stretch.start, stretch.stop]
+    ax.plot(ends, [height, height], color=colour, lw=1.2, ls=(0, (2, 1.5)), marker="|", ms=6)
+    if stretch.certain is not None:
+        ax.plot(stretch.certain, [height, height], color=colour, lw=2.6, solid_capstyle="butt")
+    low, high = ax.get_xlim()
+    middle = (sum(ends) / 2 - low) / (high - low)
+    side = "left" if middle < 1 / 3 else "right" if middle > 2 / 3 else "center"
+    at = {"left": min(ends), "right": max(ends), "center": sum(ends) / 2}[side]
+    at = min(max(at, low), high)
+    ax.annotate(
+        plain_words(stretch.words), (at, height), (0, 2.5), textcoords="offset points", ha=side,
+        va="bottom", fontsize=8, annotation_clip=False,
+    ).set_in_layout(False)  # fmt: skip
+
+
+def _name_arms(ax: Axes, view: _View) -> None:
     """Write the names of all arms; of many, those of outliers or candidates that have room."""
-    n = len(order)
+    order, n = view.order, len(view.order)
     if n > MOST_NAMED:
-        ax.set_ylabel(_plain(f"{n:,} {result.nouns[0]} by mean"))
-        odd = order[result.odd[order]].tolist()
-        order = np.array(_not_overlapping(odd, height, top), dtype=np.intp)
-    names = [_plain(shortened(printable(result.names[arm]), 28)) for arm in order]
-    ax.set_yticks(height[order], names, fontsize=8)
+        ax.set_ylabel(plain_words(f"{n:,} {view.result.nouns[0]} by mean"))
+        odd = order[view.result.odd[order]].tolist()
+        order = np.array(_not_overlapping(odd, view.height, view.top), dtype=np.intp)
+    names = [_name(view.result.names[arm]) for arm in order]
+    ax.set_yticks(view.height[order], names, fontsize=8)
 
 
-def _add_legend(ax: Axes) -> None:
+def _name(arm: Any) -> str:
+    """Return the name of an arm; of a long one the beginning and the end."""
+    name = printable(arm)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - NAME_END - 1]}…{name[-NAME_END:]}"
+    return plain_words(name)
+
+
+def _add_legend(ax: Axes, width: float) -> None:
     """Add the legend below the axis, where no interval can lie under it."""
     from matplotlib.transforms import offset_copy
 
     below = offset_copy(ax.transAxes, ax.get_figure(root=True), y=-LEGEND_POINTS, units="points")
-    ax.legend(
+    legend = ax.legend(
         loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0,
-        ncols=len(COLOURS), columnspacing=1.2, handletextpad=0.3, frameon=False, fontsize=8,
+        ncols=len(COLOURS) if width > 7 else 3, columnspacing=1.2, handletextpad=0.3,
+        frameon=False, fontsize=8,
     )  # fmt: skip
+    for handle in legend.legend_handles:
+        cast("Line2D", handle).set_markersize(5)
 
 
-def _shade(ax: Axes, gaps: list[Gap], colour: str) -> None:
-    """Shade gaps and write how wide they are at least."""
-    for gap in gaps:
-        ax.axvspan(gap.start, gap.stop, color=colour, alpha=0.13, lw=0)
-        ax.annotate(
-            f"gap at least {rounded_down(gap.width, 2):g}", ((gap.start + gap.stop) / 2, 0), (0, 4),
-            xycoords=("data", "axes fraction"), textcoords="offset points",
-            ha="center", va="bottom", fontsize=8,
-        )  # fmt: skip
+def _draw_pulls(ax: Axes, view: _View) -> None:
+    """Draw a bar for the pulls of each arm; an outline for arms of which nothing is decided."""
+    counts, n = view.result.counts, len(view.order)
+    pulled = counts[counts > 0]
+    logarithmic = len(pulled) > 0 and math.log10(pulled.max() / pulled.min()) > DECADES
+    thick = 0.7 if n <= MOST_NAMED else 1.0
+    for status in COLOURS:
+        for chosen, colour in view.paint(status):
+            arms = np.flatnonzero(chosen)
+            if len(arms):
+                ax.barh(
+                    view.height[arms], counts[arms], height=thick, color=colour,
+                    alpha=0.45 if status in DASHED else 0.85, lw=0, rasterized=n > MOST_VECTORS,
+                )  # fmt: skip
+    if logarithmic:
+        ax.set_xscale("log")
+        ax.set_xlim(left=float(pulled.min()) / 2)
+    pulls = f"{view.result.nouns[1]} per arm"
+    ax.set_xlabel(plain_words(pulls + "\n(logarithmic)" * logarithmic))
+    ax.tick_params(axis="y", which="both", left=False, labelleft=False)
+    ax.grid(axis="x", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    if not logarithmic:
+        from matplotlib.ticker import MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+
+
+def _draw_evidence(ax: Axes, result: Result) -> None:
+    """Draw how the odds of the best guess grew, and what was asked for."""
+    asked = 1 / result.problem.delta
+    pulls, odds = np.array(result.history, dtype=np.float64).T
+    odds = np.clip(odds, 1.0, 10 * asked)
+    ax.step(pulls, odds, where="post", color=COLOURS["normal"], lw=1.4)
+    ax.plot(pulls[-1:], odds[-1:], "o", color=COLOURS["normal"], ms=4)
+    ax.axhline(asked, color=_ink(), lw=1, ls="--", alpha=0.7)
+    ax.annotate(
+        f"{asked:,.4g} : 1, as asked for", (0, asked), (4, 2), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="left", va="bottom", fontsize=8,
+    )  # fmt: skip
+    ax.set_yscale("log")
+    ax.set_ylim(0.9, max(asked * 4, float(odds.max()) * 1.5))
+    ax.set_xlim(left=0)
+    ax.set_xlabel(plain_words(result.nouns[1]))
+    ax.set_ylabel("evidence\n(odds : 1)")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _ink() -> str:
+    """Return the colour of text, which is light on a dark figure."""
+    import matplotlib as mpl
+
+    return str(mpl.rcParams["text.color"])
+
+
+def _unbroken(text: str) -> str:
+    """Keep percentages and odds on one line."""
+    return text.replace(" %", "\u00a0%").replace(" : 1", "\u00a0:\u00a01")
+
+
+def plain_words(text: str) -> str:
+    """Return text that matplotlib shows as it is: it reads mathematics between dollar signs."""
+    return text.replace("$", r"\$")
+
+
+def _finite_ends(result: Result) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals; infinite ones a tenth beyond all that is finite."""
+    known = np.concatenate([result.low, result.high, result.means])
+    known = known[np.isfinite(known)]
+    least, most = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    beyond = (most - least) / 10
+    return (
+        np.where(np.isfinite(result.low), result.low, least - beyond),
+        np.where(np.isfinite(result.high), result.high, most + beyond),
+    )
 
 
 def _heights(order: NDArray[np.intp], odd: NDArray[np.bool_]) -> tuple[Floats, float]:
@@ -189,7 +468,3 @@ def _not_overlapping(arms: list[int], height: Floats, top: float) -> list[int]:
         if not chosen or height[arm] - height[chosen[-1]] >= NAME_HEIGHT / 2 * top:
             chosen.append(arm)
     return chosen
-
-
-def _plain(text: str) -> str:
-    return text.replace("$", r"\$")  # matplotlib reads mathematics between two of them

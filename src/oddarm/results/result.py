@@ -80,6 +80,8 @@ class Result:
             often too low.
         widest_gap: The widest that the gap around outliers can still be; None if unknown.
         cost: What all pulls cost; their number if no costs were given.
+        history: Pulls and evidence now and then while `find` ran, for the plot; not part of what
+            is saved or converted.
         hint: How to go on with this search after its budget has ended or it was interrupted, as
             part of a sentence; None if only the caller knows.
     """
@@ -108,6 +110,7 @@ class Result:
     widest_gap: float | None = None
     cost: float = 0.0
     hint: str | None = None
+    history: Sequence[tuple[int, float]] = ()
 
     @classmethod
     def of(
@@ -328,17 +331,25 @@ class Result:
     def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw each arm's interval by ascending mean, coloured by status, and the gap.
 
+        Below the arms the gap is measured against its yardstick: `min_gap`, or 1 + ε times the
+        widest gap among the others. Beside them are the pulls of each arm, and below them the
+        evidence over the pulls if `find` noted it. As the last line of a cell in a notebook this
+        shows the picture.
+
         Args:
             path: Where to write it, if anywhere: .png, .svg, .pdf, or .html for a page that holds
                 the sentence and the table as well.
-            ax: Axes to draw on, in place of a new figure.
+            ax: Axes to draw the arms on, in place of a new figure with all panels.
+
+        Returns:
+            The axes of the arms.
         """
-        from oddarm.results.plot import plot_intervals
+        from oddarm.results.plot import plot_result
 
         if path is not None and Path(path).suffix.lower() in (".html", ".htm"):
             Path(path).write_text(self.to_html(), encoding="utf-8")
             path = None
-        return plot_intervals(self, path=path, ax=ax)
+        return plot_result(self, path=path, ax=ax)
 
     def to_html(self) -> str:
         """Return one page that needs no other file: sentence, plot, table, parameters."""

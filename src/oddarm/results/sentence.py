@@ -21,6 +21,7 @@ __all__ = [
     "glance",
     "odds",
     "rounded_down",
+    "rounded_up",
     "two_digits",
 ]
 
@@ -189,7 +190,7 @@ def _none(result: Result) -> list[str]:
         why += "" if problem.min_gap is None else f", and above {problem.min_gap:g}"
     widest = result.widest_gap
     if widest is not None and 0 < widest < math.inf:
-        possible = _rounded_up(widest, 2)
+        possible = rounded_up(widest, 2)
         if problem.min_gap is None or possible < problem.min_gap:
             why += f" (at most {possible:g} is possible)"
     return [f"None of {n:,} {result.nouns[0]} stands apart{why}; {_price_and_sureness(result)}."]
@@ -387,7 +388,7 @@ def rounded_down(value: float, digits: int) -> float:
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.{digits}g}")
 
 
-def _rounded_up(value: float, digits: int) -> float:
+def rounded_up(value: float, digits: int) -> float:
     """The value to so many digits, no smaller than it is."""
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
     return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.{digits}g}")
