@@ -29,6 +29,7 @@ __all__ = [
     "Option",
     "ProblemOptions",
     "SearchOptions",
+    "Shown",
     "TableOptions",
     "Until",
     "check_names",
@@ -36,6 +37,8 @@ __all__ = [
 
 BoundKind = Literal["anytime", "paper"]
 Until = Literal["ranked", "found", "confirmed", "budget"]
+Shown = bool | Literal["plot"]
+"""Whether progress is shown, and with a plot."""
 
 DEFAULT_STRATEGY = "adaptive"
 DEFAULT_EPSILON = 2.5

@@ -27,7 +27,9 @@ from oddarm.errors import (
 from oddarm.ledger import ROUNDING, Ledger
 from oddarm.options import DEFAULT_SLACK, BoundKind, Until
 from oddarm.problem import Problem
+from oddarm.results.html import framed, paragraph
 from oddarm.results.result import Result
+from oddarm.results.sentence import counted
 from oddarm.rewards import Rewards, as_rewards
 from oddarm.search_core import SearchCore
 from oddarm.state import EXACT, OrNone, Real, Reals, Whole, Word, Words, damaged, mapping, parse
@@ -559,6 +561,14 @@ class Search:
 
     def __repr__(self) -> str:
         return f"<Search {self.strategy.name}: {self.n} arms, {self.pulls:,} pulls, {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        result, budget = self.result(), f" of {self.max_pulls:,}" if self.max_pulls else ""
+        facts = (
+            f"of {counted(self.n, 'arms')} by {self.strategy.name}, until {self.until}: "
+            f"{self.verdict}, {self.pulls:,}{budget} pulls"
+        )
+        return framed(paragraph(facts, bold="Search") + paragraph(result.summary))
 
     def index_of(self, arm: Hashable) -> int:
         """Return the position of an arm in `names`.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
 from oddarm._typing import Floats
@@ -17,6 +18,7 @@ from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError, SourceError
 from oddarm.options import BoundKind, ProblemOptions, Until, check_names
 from oddarm.problem import Problem
+from oddarm.results.html import framed, paragraph, table
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
 from oddarm.runner.api import find
@@ -24,6 +26,9 @@ from oddarm.search import Search
 from oddarm.sources import RecordedSource, Source
 from oddarm.strategies import STRATEGIES, Strategy, as_strategy
 from oddarm.tally import exact_sum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BUDGET", "ComparedRun", "Comparison", "compare"]
 
@@ -126,6 +131,10 @@ class Comparison:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
+        return text_table(*self._table(), width)
+
+    def _table(self) -> tuple[Sequence[Column], list[tuple[str, ...]]]:
+        """Return the columns and rows of the table."""
         size = max((len(group.members) for group in self.groups), default=3)
         truth = [arm for group in self.groups for arm in reversed(group.members)]
         lines = [(run.result.pulls, _cells(run, size)) for run in self.runs]
@@ -144,7 +153,34 @@ class Comparison:
             Column("right", left=True, dropped=4),
             Column("first ranked", left=True, dropped=1, least=12),
         )
-        return text_table(columns, [line for _, line in lines], width)
+        return columns, [line for _, line in lines]
+
+    def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the pulls of each strategy and of a full scan, and which were right.
+
+        As the last line of a cell in a notebook this shows the picture.
+
+        Args:
+            path: Where to write it, if anywhere: .png, .svg or .pdf.
+            ax: Axes to draw on, in place of a new figure.
+        """
+        from oddarm.results.strategy_plot import Bar, plot_strategies
+
+        bars = [
+            Bar(
+                name=_cells(run, 0)[0],
+                pulls=run.result.pulls,
+                right=run.right,
+                open_ended=run.result.verdict == "budget",
+                words=", ".join(_cells(run, 0)[1:4]),
+            )
+            for run in self.runs
+        ]
+        bars.append(Bar(FULL_SCAN, self.rows, right=True, words=f"{self.rows:,}"))
+        bars.sort(key=attrgetter("pulls"))
+        return plot_strategies(
+            bars, self.summary, least=self.least, pulls=self.nouns[1], path=path, ax=ax
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
@@ -176,6 +212,10 @@ class Comparison:
 
     def __str__(self) -> str:
         return "\n".join([self.summary, "", self.table(), "", *self.notes]).rstrip()
+
+    def _repr_html_(self) -> str:
+        notes = "".join(paragraph(note, soft=True) for note in self.notes)
+        return framed(paragraph(self.summary) + table(*self._table()) + notes)
 
 
 def compare(

@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import compress
 from operator import attrgetter
-from typing import Any, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from oddarm.definitions.truth import Truth
 from oddarm.errors import ParameterError
 from oddarm.options import BoundKind, ProblemOptions, SearchOptions, Until, check_names
 from oddarm.problem import Problem
+from oddarm.results.html import framed, paragraph, table
 from oddarm.results.result import Result
 from oddarm.results.table import Column, text_table
 from oddarm.rewards import Bernoulli, Rewards, RowsKind, as_rewards
@@ -34,6 +36,9 @@ from oddarm.sources import RecordedSource, SimulatedArms
 from oddarm.strategies import Fixed, as_strategy
 from oddarm.strategies.base import UNDECIDED
 from oddarm.tally import exact_sum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Plan", "StrategyCost", "guess_means", "plan", "planned_strategies"]
 
@@ -180,9 +185,42 @@ class Plan:
         Args:
             width: The most characters of a line; columns that matter less are left out to fit.
         """
+        return text_table(*self._table(), width)
+
+    def _table(self) -> tuple[Sequence[Column], list[tuple[str, ...]]]:
+        """Return the columns and rows of the table."""
         shown = [column.head != "likely cost" or self.priced for column in COLUMNS]
         rows = [tuple(compress(_cells(cost), shown)) for cost in self.costs]
-        return text_table(tuple(compress(COLUMNS, shown)), rows, width)
+        return tuple(compress(COLUMNS, shown)), rows
+
+    def plot(self, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw the pulls that each strategy is likely to need, and what every method needs.
+
+        As the last line of a cell in a notebook this shows the picture.
+
+        Args:
+            path: Where to write it, if anywhere: .png, .svg or .pdf.
+            ax: Axes to draw on, in place of a new figure.
+        """
+        from oddarm.results.strategy_plot import Bar, plot_strategies
+
+        bars = [
+            Bar(
+                name=f"{cost.strategy}, until {cost.until}",
+                pulls=cost.median,
+                low=cost.low,
+                high=cost.high,
+                right=None if cost.right is None else cost.right == cost.runs,
+                open_ended=cost.median >= cost.cap and cost.capped > 0,
+                words=f"{_pulls(cost.median, cost)}, ended {cost.runs - cost.capped} of {cost.runs}"
+                + ("" if cost.right is None else f", right {cost.right}"),
+            )
+            for cost in self.costs
+        ]
+        if self.full_scan is not None:
+            bars.append(Bar("everything", self.full_scan, right=True, words=f"{self.full_scan:,}"))
+        heading = f"{self.summary} Likely pulls: the median, and 5 % to 95 % of the runs."
+        return plot_strategies(bars, heading, least=self.least, path=path, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -199,6 +237,10 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join([self.summary, "", self.table(), "", *self.notes]).rstrip()
+
+    def _repr_html_(self) -> str:
+        notes = "".join(paragraph(note, soft=True) for note in self.notes)
+        return framed(paragraph(self.summary) + table(*self._table()) + notes)
 
 
 def plan(

@@ -1,21 +1,16 @@
-"""What is shown while a large table loads: a bar on a terminal, a few lines elsewhere."""
+"""What is shown while a large table loads."""
 
 from __future__ import annotations
 
-import sys
-from typing import Protocol
-
-from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from typing import Any, Protocol, Self
 
 from oddarm._text import printable, shortened
-from oddarm.results.progress import TerminalBar
+from oddarm.results.progress import display_for
 
 __all__ = ["LoadProgress", "loading_words"]
 
 BAR_AFTER = 1.0
-"""Seconds after which a terminal shows a bar: small files load before."""
-LINE_AFTER = 10.0
-"""Seconds after which a log has the first line; each further line comes after twice the time."""
+"""Seconds before which nothing is shown: small files load before."""
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -34,31 +29,25 @@ class Load(Protocol):
     def size(self) -> int | None: ...
 
 
-class LoadProgress(TerminalBar):
-    """Shows how far the loading of a table is, on standard error."""
+class LoadProgress:
+    """Shows how far the loading of a table is."""
 
     def __init__(self) -> None:
-        super().__init__(
-            SpinnerColumn(),
-            BarColumn(bar_width=24),
-            TextColumn("{task.description}", markup=False),
-        )
-        self._task = self._bar.add_task("", total=None, visible=False)
-        self._line = LINE_AFTER
+        self._display = display_for(BAR_AFTER)
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._display.__exit__(*error)
 
     def __call__(self, load: Load) -> None:
-        """Show one report; nothing in the first second."""
-        if not self._bar.disable and load.seconds >= BAR_AFTER:
-            self._bar.update(
-                self._task,
-                visible=True,
-                total=None if load.share is None else 1.0,
-                completed=load.share or 0.0,
-                description=loading_words(load),
-            )
-        elif self._bar.disable and load.seconds >= self._line:
-            self._line *= 2
-            print(f"oddarm: {loading_words(load)}", file=sys.stderr, flush=True)  # noqa: T201
+        """Show one report, if it is time; nothing in the first second."""
+        if load.seconds >= self._display.due:
+            total = None if load.share is None else 1.0
+            self._display.show(loading_words(load), load.share or 0.0, total)
+            self._display.shown(load.seconds, 0.0)
 
 
 def loading_words(load: Load) -> str:

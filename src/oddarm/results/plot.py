@@ -6,7 +6,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,10 @@ from oddarm.results.yardstick import Case, Stretch, case_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
     from oddarm.results.result import Result
 
-__all__ = ["COLOURS", "plot_result"]
+__all__ = ["COLOURS", "ink", "plain_words", "plot_result"]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; the markers differ as well.
 COLOURS = {
@@ -52,8 +51,6 @@ MOST_GAPS_TOLD = 3
 """With more shaded gaps, their widths would overlap."""
 MOST_VECTORS = 500
 """With more arms, a vector image contains them as pixels."""
-LEGEND_POINTS = 36
-"""How far below the axis the legend is: the numbers and the label of the axis lie between."""
 NAME_HEIGHT = 0.03
 """The space for a name, as a share of the height of the plot."""
 ARM_INCHES, RULER_INCHES, AXIS_INCHES, EVIDENCE_INCHES = 0.19, 0.36, 0.85, 1.3
@@ -87,18 +84,22 @@ def plot_result(
         titled: Whether the answer and its reason stand above the arms.
     """
     require(PLOT)
-    from oddarm.results.picture import save
+    from oddarm.results.picture import legend_below, save
 
     view = _View.of(result)
-    words = _Words.of(view, width) if titled else _Words("", "")
-    panels = _Panels.on(ax, view) if ax is not None else _Panels.new(view, width, words.inches)
+    if ax is not None:
+        words = _Words.of(view, axes_inches(ax)[0])
+        panels = _Panels.on(ax, view)
+    else:
+        words = _Words.of(view, width - view.name_inches) if titled else _Words("", "")
+        panels = _Panels.new(view, width, words.inches)
     _draw_gaps(panels.arms, view)
     _draw_arms(panels.arms, view)
     _draw_ruler(panels.arms, view, panels.arm_inches)
     _name_arms(panels.arms, view)
     panels.arms.set_xlabel("mean reward" + ", with its confidence interval" * (not result.exact))
     words.write_on(panels.arms)
-    _add_legend(panels.arms, width)
+    legend_below(panels.arms, len(COLOURS) if width > 7 else 3)
     panels.arms.grid(axis="x", alpha=0.25)
     panels.arms.spines[["top", "right"]].set_visible(False)
     if panels.pulls is not None:
@@ -163,6 +164,15 @@ class _View:
             return 0
         return 1 + (self.case.gap is not None) + (self.case.rest is not None)
 
+    @property
+    def name_inches(self) -> float:
+        """About how wide the names beside the arms are, and the margins."""
+        from oddarm.results.picture import CHARACTER
+
+        named = self.order if len(self.order) <= MOST_NAMED else np.flatnonzero(self.result.odd)
+        names = [len(_name(self.result.names[arm])) for arm in named.tolist()]
+        return 0.4 + 8 * CHARACTER * max([*names, 18 if self.lines == 3 else 11])
+
     def paint(self, status: str) -> list[tuple[Flags, str]]:
         """Return the arms of a status and their colours; normal arms have two."""
         chosen = np.array([one == status for one in self.result.statuses], dtype=np.bool_)
@@ -180,20 +190,17 @@ class _Words:
 
     @classmethod
     def of(cls, view: _View, width: float) -> _Words:
-        """Return the words, broken into lines that fit a figure so wide."""
-        from oddarm.results.picture import CHARACTER, wrapped_width
+        """Return the words, broken into lines of so many inches."""
+        from oddarm.results.picture import wrapped_width
 
-        named = view.order if len(view.order) <= MOST_NAMED else np.flatnonzero(view.result.odd)
-        longest = max((len(_name(view.result.names[arm])) for arm in named.tolist()), default=0)
-        free = width - 0.4 - 8 * CHARACTER * max(longest, 18 if view.lines == 3 else 11)
         title = _unbroken(plain_words(view.result.headline))
         reasons = [] if view.case is None else [view.case.sentence, *view.case.notes]
         lines = [
             line
             for text in reasons
-            for line in textwrap.wrap(_unbroken(plain_words(text)), wrapped_width(free, 8))
+            for line in textwrap.wrap(_unbroken(plain_words(text)), wrapped_width(width, 8))
         ]
-        return cls(textwrap.fill(title, wrapped_width(free, 10)), "\n".join(lines))
+        return cls(textwrap.fill(title, wrapped_width(width, 10)), "\n".join(lines))
 
     @property
     def inches(self) -> float:
@@ -203,7 +210,9 @@ class _Words:
 
     def write_on(self, ax: Axes) -> None:
         """Write the words above some axes."""
-        ax.set_title(self.title, fontsize=10, loc="left", pad=8 + 11 * len(self.reasons.split("\n")))
+        ax.set_title(
+            self.title, fontsize=10, loc="left", pad=8 + 11 * len(self.reasons.split("\n"))
+        )
         if self.reasons:
             ax.annotate(
                 self.reasons, (0, 1), (0, 5), xycoords="axes fraction",
@@ -227,9 +236,7 @@ class _Panels:
     @classmethod
     def on(cls, ax: Axes, view: _View) -> _Panels:
         """Return the panels of a plot on axes of the caller: the arms alone."""
-        figure = ax.get_figure(root=True)
-        assert figure is not None
-        inches = ax.get_position().height * figure.get_figheight()
+        inches = axes_inches(ax)[1]
         return cls(ax, max(inches - RULER_INCHES * view.lines, inches / 3))
 
     @classmethod
@@ -260,7 +267,7 @@ class _Panels:
 
 def _draw_arms(ax: Axes, view: _View) -> None:
     """Draw means and intervals, outliers and candidates last, so that they lie on top."""
-    result, n = view.result, len(view.order)
+    n = len(view.order)
     size = float(np.clip(400 / n, 1.5, 5.0))
     for status in ("failed", "normal", "undecided", "candidate", "outlier"):
         shades = view.paint(status)
@@ -303,7 +310,7 @@ def _draw_ruler(ax: Axes, view: _View, arm_inches: float) -> None:
         return
     line = (view.top + 1) * RULER_INCHES / arm_inches
     ax.set_ylim(-1 - line * view.lines, view.top)
-    ax.axhline(-1, color=_ink(), lw=0.6, alpha=0.4)
+    ax.axhline(-1, color=ink(), lw=0.6, alpha=0.4)
     start = min((gap.start for gap in view.gaps), default=float(np.nanmin(view.means)))
     if case.gap is not None:
         start = case.gap.start
@@ -312,7 +319,7 @@ def _draw_ruler(ax: Axes, view: _View, arm_inches: float) -> None:
         rows.append(("gap", case.gap, view.colour))
     if math.isfinite(case.line):
         end = (start, start + case.sure_line)
-        rows.append(("must reach", Stretch(start, start + case.line, case.line_words, end), _ink()))
+        rows.append(("must reach", Stretch(start, start + case.line, case.line_words, end), ink()))
     if case.rest is not None:
         rows.append(("widest of the rest", case.rest, COLOURS["normal"]))
     heights = [-1 - line * (row + 0.7) for row in range(len(rows))]
@@ -359,22 +366,12 @@ def _name(arm: Any) -> str:
     return plain_words(name)
 
 
-def _add_legend(ax: Axes, width: float) -> None:
-    """Add the legend below the axis, where no interval can lie under it."""
-    from matplotlib.transforms import offset_copy
-
-    below = offset_copy(ax.transAxes, ax.get_figure(root=True), y=-LEGEND_POINTS, units="points")
-    legend = ax.legend(
-        loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0,
-        ncols=len(COLOURS) if width > 7 else 3, columnspacing=1.2, handletextpad=0.3,
-        frameon=False, fontsize=8,
-    )  # fmt: skip
-    for handle in legend.legend_handles:
-        cast("Line2D", handle).set_markersize(5)
-
-
 def _draw_pulls(ax: Axes, view: _View) -> None:
     """Draw a bar for the pulls of each arm; an outline for arms of which nothing is decided."""
+    from matplotlib.ticker import MaxNLocator
+
+    from oddarm.results.picture import count_axis
+
     counts, n = view.result.counts, len(view.order)
     pulled = counts[counts > 0]
     logarithmic = len(pulled) > 0 and math.log10(pulled.max() / pulled.min()) > DECADES
@@ -388,32 +385,32 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
                     alpha=0.45 if status in DASHED else 0.85, lw=0, rasterized=n > MOST_VECTORS,
                 )  # fmt: skip
     if logarithmic:
-        ax.set_xscale("log")
+        count_axis(ax.xaxis)
         ax.set_xlim(left=float(pulled.min()) / 2)
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     pulls = f"{view.result.nouns[1]} per arm"
-    ax.set_xlabel(plain_words(pulls + "\n(logarithmic)" * logarithmic))
+    ax.set_xlabel(plain_words(pulls + "\n(logarithmic axis)" * logarithmic))
     ax.tick_params(axis="y", which="both", left=False, labelleft=False)
     ax.grid(axis="x", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    if not logarithmic:
-        from matplotlib.ticker import MaxNLocator
-
-        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
 
 
 def _draw_evidence(ax: Axes, result: Result) -> None:
     """Draw how the odds of the best guess grew, and what was asked for."""
+    from oddarm.results.picture import count_axis
+
     asked = 1 / result.problem.delta
     pulls, odds = np.array(result.history, dtype=np.float64).T
     odds = np.clip(odds, 1.0, 10 * asked)
     ax.step(pulls, odds, where="post", color=COLOURS["normal"], lw=1.4)
     ax.plot(pulls[-1:], odds[-1:], "o", color=COLOURS["normal"], ms=4)
-    ax.axhline(asked, color=_ink(), lw=1, ls="--", alpha=0.7)
+    ax.axhline(asked, color=ink(), lw=1, ls="--", alpha=0.7)
     ax.annotate(
         f"{asked:,.4g} : 1, as asked for", (0, asked), (4, 2), xycoords=("axes fraction", "data"),
         textcoords="offset points", ha="left", va="bottom", fontsize=8,
     )  # fmt: skip
-    ax.set_yscale("log")
+    count_axis(ax.yaxis)
     ax.set_ylim(0.9, max(asked * 4, float(odds.max()) * 1.5))
     ax.set_xlim(left=0)
     ax.set_xlabel(plain_words(result.nouns[1]))
@@ -422,7 +419,15 @@ def _draw_evidence(ax: Axes, result: Result) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _ink() -> str:
+def axes_inches(ax: Axes) -> tuple[float, float]:
+    """Return the width and the height of axes."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    place = ax.get_position()
+    return place.width * figure.get_figwidth(), place.height * figure.get_figheight()
+
+
+def ink() -> str:
     """Return the colour of text, which is light on a dark figure."""
     import matplotlib as mpl
 

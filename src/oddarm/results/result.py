@@ -416,22 +416,20 @@ class Result:
         return f"<Result {self.verdict}: {what} [{shown}{more}], {counted(self.pulls, 'pulls')}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from oddarm.results.html import framed, paragraph, table
 
-        header = "".join(f"<th>{escape(column.head)}</th>" for column in self.columns)
-        rows = "".join(
-            f"<tr{_LOOKS.get(row.status, '')}>"
-            + "".join(f"<td>{escape(text)}</td>" for text in self.cells(row))
-            + "</tr>"
-            for row in self.arms[:20]
-        )
-        return f"<p>{escape(self.summary)}</p><table><tr>{header}</tr>{rows}</table>"
+        shown = self.arms[:20]
+        more = len(self.arms) - len(shown)
+        rest = f"… and {counted(more, self.nouns[0], 'more ')}" if more else ""
+        styles = [_LOOKS.get(row.status, "") for row in shown]
+        arms = table(self.columns, [self.cells(row) for row in shown], styles)
+        return framed(paragraph(self.summary) + arms + paragraph(rest, soft=True))
 
 
 _LOOKS = {
-    "outlier": ' style="font-weight:bold"',
-    "candidate": ' style="font-style:italic"',
-    "failed": ' style="opacity:0.6"',
+    "outlier": "font-weight:bold",
+    "candidate": "font-style:italic",
+    "failed": "opacity:0.6",
 }
 """How a notebook shows rows of a status."""
 

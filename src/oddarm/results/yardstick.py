@@ -119,8 +119,10 @@ def case_of(result: Result) -> Case | None:
     if not found:
         odd = _nearest(result, arms)
     widths = _widths(result, arms, odd)
-    return _absolute(result, widths, found) if result.problem.absolute else _relative(
-        result, widths, found
+    return (
+        _absolute(result, widths, found)
+        if result.problem.absolute
+        else _relative(result, widths, found)
     )
 
 
@@ -160,7 +162,7 @@ def _relative(result: Result, widths: _Widths, found: bool) -> Case:
     needs += f", and more than {floor:g}" if floor else ""
     others = "the widest gap among the others"
     if confirmed:
-        known = _known(widths, jointly=not individually)
+        known = _known(widths, not individually)
         most = f"at most {shown_rest}" if individually else f"about {shown_rest}"
         if result.exact:
             most = shown_rest
@@ -168,7 +170,9 @@ def _relative(result: Result, widths: _Widths, found: bool) -> Case:
     else:
         needs = f"{others} is about {shown_rest}, and {needs}"
         sentence = _open(result, widths, needs, found)
-    return _case(result, sentence, widths, (line, sure), words, jointly=confirmed and not individually)
+    return _case(
+        result, sentence, widths, (line, sure), words, jointly=confirmed and not individually
+    )
 
 
 def _open(result: Result, widths: _Widths, needs: str, found: bool) -> str:

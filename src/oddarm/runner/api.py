@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import IOBase
 from numbers import Real
 from os import PathLike
@@ -21,6 +21,7 @@ from oddarm.options import (
     DEFAULT_PULLS,
     FindOptions,
     SearchOptions,
+    Shown,
     TableOptions,
     check_names,
 )
@@ -51,7 +52,7 @@ def find(
     in_flight: int | None = None,
     batch: int | None = None,
     retries: int = RETRIES,
-    progress: bool | None = None,
+    progress: Shown | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
     **options: Unpack[FindOptions],
@@ -86,7 +87,9 @@ def find(
             by default twice the executor's workers, or 8.
         batch: The most rewards to ask for at a time; those of one arm are drawn by one call.
         retries: How often a failed pull is tried again, after 0.1, 0.4, 1.6, 1.6, … seconds.
-        progress: Whether to show progress on standard error, if that is a terminal.
+        progress: Whether to show progress: a bar on a terminal, a line in a notebook that is
+            replaced, a line now and then on standard error elsewhere. With "plot", a notebook also
+            shows the plot of what is known, redrawn while the search runs.
         callbacks: Called with the search each time that rewards have been told.
         save: A file that the search is saved to every few seconds and when it ends, for any
             reason. `resume(Search.load(file), pull)` continues it with exactly the pulls that were
@@ -127,7 +130,7 @@ async def find_async(
     in_flight: int | None = None,
     batch: int | None = None,
     retries: int = RETRIES,
-    progress: bool | None = None,
+    progress: Shown | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
     **options: Unpack[SearchOptions],
@@ -148,7 +151,7 @@ async def find_async(
     run_options = RunOptions(None, in_flight, batch, retries, progress, tuple(callbacks), save)
     with run_options.session(search, source) as session:
         await as_coroutines(session)
-    return _with_hint(search, save)
+    return _result(session, save)
 
 
 def resume(
@@ -161,7 +164,7 @@ def resume(
     in_flight: int | None = None,
     batch: int | None = None,
     retries: int = RETRIES,
-    progress: bool | None = None,
+    progress: Shown | None = None,
     callbacks: Iterable[Callable[[Search], object]] = (),
     save: str | Path | None = None,
 ) -> Result:
@@ -219,7 +222,7 @@ class RunOptions:
     in_flight: int | None
     batch: int | None
     retries: int
-    progress: bool | None
+    progress: Shown | None
     callbacks: tuple[Callable[[Search], object], ...]
     save: str | Path | None
 
@@ -245,6 +248,8 @@ class RunOptions:
                 f"in_flight == {self.in_flight!r} with pulls one by one: pass an executor, "
                 "such as concurrent.futures.ThreadPoolExecutor(8)."
             )
+        if self.progress not in (None, False, True, "plot"):
+            raise ParameterError(f"progress == {self.progress!r}, must be True, False or 'plot'.")
         if self.batch is not None:
             whole_number("batch", self.batch, 1)
         if self.in_flight is not None:
@@ -255,7 +260,7 @@ class RunOptions:
             at_a_time = IN_FLIGHT if source.asynchronous else 1
         retries = whole_number("retries", self.retries, 0)
         queue = PullQueue(search, source, self.batch, at_a_time, retries)
-        return Session(queue, self.callbacks, bool(self.progress), self.save)
+        return Session(queue, self.callbacks, self.progress or False, self.save)
 
 
 def prepare(
@@ -466,12 +471,13 @@ def _drive(search: Search, source: Source, run_options: RunOptions) -> Result:
                     one_by_one(session)
         except (KeyboardInterrupt, asyncio.CancelledError):
             pass  # what is known so far is the result
-        return _with_hint(search, run_options.save)
+        return _result(session, run_options.save)
 
 
-def _with_hint(search: Search, save: str | Path | None) -> Result:
-    """Return the result with the call that goes on with a saved search, if it can go on."""
-    result = search.result()
+def _result(session: Session, save: str | Path | None) -> Result:
+    """Return the result with how the evidence grew, and the call that goes on if there is one."""
+    search = session.queue.search
+    result = replace(search.result(), history=tuple(session.history.points))
     if result.verdict == "running":  # it was interrupted
         again = "nothing was saved; with save='search.json', oddarm.resume can go on later"
         return result.with_hint(again if save is None else f"go on with {_call(save)}")

@@ -9,7 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from oddarm._extras import PROGRESS, require
+from oddarm._extras import PLOT, PROGRESS, require
+from oddarm.options import Shown
+from oddarm.results.history import EvidenceHistory
 from oddarm.runner.interrupts import Interrupts
 from oddarm.runner.queue import PullQueue
 from oddarm.search import Search
@@ -28,10 +30,11 @@ class Session:
     Args:
         queue: The pulls of the search.
         callbacks: Called with the search when rewards have been told.
-        progress: Whether to show progress on a terminal.
+        progress: Whether to show progress, or "plot" to show it with a plot.
         path: The file to save the search to; None for no file.
 
     Attributes:
+        history: How the evidence grew.
         interrupts: Holds signals back outside `with session.interrupts:`.
     """
 
@@ -39,11 +42,12 @@ class Session:
         self,
         queue: PullQueue,
         callbacks: Sequence[Callable[[Search], object]],
-        progress: bool,
+        progress: Shown,
         path: str | Path | None,
     ) -> None:
         self.queue = queue
         self.interrupts = Interrupts()
+        self.history = EvidenceHistory()
         self._watchers = list(callbacks)
         self._progress = progress
         self._path = path
@@ -53,10 +57,11 @@ class Session:
     def __enter__(self) -> Self:
         self._save()  # a search that cannot be saved fails now, before any pull
         if self._progress:
-            require(PROGRESS)
+            require(PROGRESS, *([PLOT] if self._progress == "plot" else []))
             from oddarm.results.progress import SearchProgress
 
-            self._watchers.append(self._stack.enter_context(SearchProgress()))
+            progress = SearchProgress(self.history, plot=self._progress == "plot")
+            self._watchers.append(self._stack.enter_context(progress))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -69,6 +74,7 @@ class Session:
     def told(self) -> None:
         """Call the callbacks after rewards may have been told, and save if it is time."""
         if not self.queue.pending:
+            self.history(self.queue.search)
             with self.interrupts:
                 for watcher in self._watchers:
                     watcher(self.queue.search)

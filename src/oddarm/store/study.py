@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike
 
 from oddarm._text import csv_cell
 from oddarm.errors import OddarmError, ParameterError, StoreError, UnknownStudyError
+from oddarm.results.html import framed, paragraph
 from oddarm.results.result import Result
+from oddarm.results.sentence import counted
 from oddarm.search import Search
 from oddarm.store.clock import Clock
 from oddarm.store.database.base import Connection, Database
@@ -529,6 +531,17 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._database.url}>"
+
+    def _repr_html_(self) -> str | None:
+        try:
+            info, result = self.info(), self.result()
+        except OddarmError:
+            return None  # closed or deleted: a notebook shows the plain form
+        facts = (
+            f"of {counted(info.arms, 'arms')} by {info.strategy}: {info.status}, "
+            f"{counted(info.pulls, 'pulls')} told, {self.pulls_out:,} out"
+        )
+        return framed(paragraph(facts, bold=f"Study {info.name}") + paragraph(result.summary))
 
 
 def _outcomes(batch: StudyTransaction, actions: Sequence[Action]) -> list[Any]:
