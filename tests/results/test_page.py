@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.results.plot import COLOURS
+from oddarm.results.plot import COLOURS, NEXT_COMMUNITY
 
 MEANS = {f"host-{k:02}": 0.1 + 0.01 * k for k in range(11)} | {"<b>&": 0.95}
 
@@ -143,7 +143,7 @@ def test_gaps_are_shaded(result):
     between = oddarm.simulate([0.02, 0.03, 0.04, 0.5, 0.96, 0.97, 0.98], max_outliers=1)
     axes = between.plot()
     assert len(axes.patches) == 2
-    assert all(text.get_text().startswith("gap at least 0.") for text in axes.texts)
+    assert sum(text.get_text().startswith("at least 0.") for text in axes.texts) == 2
 
 
 def test_title_and_gap_agree(result):
@@ -153,8 +153,8 @@ def test_title_and_gap_agree(result):
     result = replace(result, certificates=[replace(certain, gap_at_least=width)])
     result = replace(result, low=result.low - 1, high=result.high + 1)  # intervals that overlap
     axes = result.plot()
-    assert "by at least 0.029 " in axes.get_title(loc="left").replace(";", " ")
-    assert [text.get_text() for text in axes.texts] == ["gap at least 0.029"]
+    assert "by at least 0.029 " in axes.get_title(loc="left").replace(";", " ").replace("\n", " ")
+    assert any("at least 0.029 for certain" in text.get_text() for text in axes.texts)
     (band,) = axes.patches
     start, stop = band.get_x(), band.get_x() + band.get_width()
     assert stop - start == pytest.approx(width)
@@ -162,9 +162,11 @@ def test_title_and_gap_agree(result):
 
 
 def test_page_says_what_is_certain_of_a_gap(result):
-    """Under a plot with a gap, the page says that its width is certain and its place is not."""
+    """Under a plot with a gap, the page says why it counts, what is certain of it and what not."""
     words = "A shaded gap is certain to be as wide as it says; "
-    assert words in result.to_html()
+    page = result.to_html()
+    assert words in page
+    assert "It is an outlier: the gap around it is " in page
     assert words not in oddarm.Search(4, max_outliers=1).result().to_html()
 
 
@@ -172,7 +174,10 @@ def test_communities_differ_in_colour():
     """Normal arms on the two sides of an outlier are drawn in two blues, under one label."""
     between = oddarm.simulate([0.02, 0.03, 0.04, 0.5, 0.96, 0.97, 0.98], max_outliers=1)
     axes = between.plot()
-    assert len({line.get_color() for line in axes.lines}) == 2
+    (normal,) = [line for line in axes.lines if line.get_label() == "normal (6)"]
+    assert normal.get_color() == COLOURS["normal"]
+    (next_ones,) = [line for line in axes.lines if line.get_color() == NEXT_COMMUNITY]
+    assert (len(normal.get_xdata()), len(next_ones.get_xdata())) == (3, 3)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["normal (6)", "outlier (1)"]
 

@@ -12,6 +12,7 @@ from oddarm._extras import PLOT, require
 from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
 from oddarm.results.plot import plot_result
 from oddarm.results.sentence import counted
+from oddarm.results.yardstick import case_of
 
 if TYPE_CHECKING:
     from oddarm.results.result import ArmRow, Result
@@ -64,13 +65,14 @@ def result_page(result: Result) -> str:
     headline = _unbroken(result.headline)
     promise = _unbroken(result.summary.removeprefix(result.headline).strip())
     arms, _ = result.nouns
+    caption = _caption(result)
     shown = max(AT_ONCE, int(result.odd.sum()))
     first, more = result.arms[:shown], result.arms[shown:]
     body = [
         f"<h1>{escape(headline)}</h1>",
         f"<p>{escape(promise)}</p>" if promise else "",
         f'<div class="plot">{_plot(result)}</div>',
-        f'<p class="soft">{CAPTION}</p>' if _has_band(result) else "",
+        f'<p class="soft">{escape(_unbroken(caption))}</p>' if caption else "",
         f"<h2>{escape(arms.capitalize())}, the most outlying first</h2>",
         _table(result, first),
     ]
@@ -96,6 +98,13 @@ def result_page(result: Result) -> str:
             "</body></html>\n",
         ]
     )
+
+
+def _caption(result: Result) -> str:
+    """Return why the outliers are outliers, and what the plot shows of a gap."""
+    case = case_of(result)
+    words = [] if case is None else [case.sentence, *case.notes]
+    return " ".join(words + [CAPTION] * _has_band(result))
 
 
 def _has_band(result: Result) -> bool:

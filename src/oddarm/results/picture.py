@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -75,8 +75,8 @@ def count_axis(axis: Axis, *between: float) -> None:
         axis: The axis.
         between: What is marked between 1 and 10, and likewise between other powers of ten.
     """
-    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, *between), numticks=5 + 2 * len(between)))
+    (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0, *between), numticks=3 + 2 * len(between)))
     axis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.6g}"))
     axis.set_minor_locator(NullLocator())
 

@@ -100,6 +100,7 @@ def plot_result(
     panels.arms.set_xlabel("mean reward" + ", with its confidence interval" * (not result.exact))
     words.write_on(panels.arms)
     legend_below(panels.arms, len(COLOURS) if width > 7 else 3)
+    panels.arms.set_axisbelow(True)
     panels.arms.grid(axis="x", alpha=0.25)
     panels.arms.spines[["top", "right"]].set_visible(False)
     if panels.pulls is not None:
@@ -121,7 +122,7 @@ class _View:
         order: The arms by ascending mean.
         height: The height of each arm.
         top: The height of all arms.
-        second: Whether each arm belongs to every second community.
+        second: Whether each arm belongs to every second community of normal arms.
         gaps: The gaps to be shaded.
         case: The gap and its yardstick, if there is one.
     """
@@ -146,7 +147,9 @@ class _View:
         height, top = _heights(order, result.odd)
         gaps = certain_gaps(result)
         community = communities(result, gaps)
-        second = (community % 2 == 1) & (community.max(initial=0) < MOST_COMMUNITIES)
+        normal = np.array([status == "normal" for status in result.statuses], dtype=np.bool_)
+        numbers = np.unique(community[normal])
+        second = np.isin(community, numbers[1::2]) & (len(numbers) <= MOST_COMMUNITIES)
         shaded = gaps_around_outliers(gaps, community, result.odd)
         return cls(result, low, high, means, order, height, top, second, shaded, case_of(result))
 
@@ -392,6 +395,8 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
     pulls = f"{view.result.nouns[1]} per arm"
     ax.set_xlabel(plain_words(pulls + "\n(logarithmic axis)" * logarithmic))
     ax.tick_params(axis="y", which="both", left=False, labelleft=False)
+    ax.tick_params(axis="x", labelsize=7.5)
+    ax.set_axisbelow(True)
     ax.grid(axis="x", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
 

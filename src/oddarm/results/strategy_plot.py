@@ -107,6 +107,7 @@ def plot_strategies(
     ax.set_xlabel(plain_words(f"{pulls} (logarithmic axis)"))
     ax.set_title(title, fontsize=9, loc="left")
     legend_below(ax, 1)
+    ax.set_axisbelow(True)
     ax.grid(axis="x", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     if path is not None:

@@ -135,7 +135,11 @@ def _absolute(result: Result, widths: _Widths, found: bool) -> Case:
         jointly = widths.gap_at_least < sure * (1 - 1e-9)
         sentence = f"{widths.are_outliers} is {_known(widths, jointly)}; {needs}."
         return _case(result, sentence, widths, (line, sure), words, jointly=jointly)
-    return _case(result, _open(result, widths, needs, found), widths, (line, sure), words)
+    sentence = _open(result, widths, needs, found)
+    if found and result.verdict != "ranked" and widths.gap_at_least >= sure:
+        known = f"the gap around {widths.them} is at least {_rounded(widths.gap_at_least)}"
+        sentence = f"Not certain yet: {known}, enough for {words}, but others may lie apart too."
+    return _case(result, sentence, widths, (line, sure), words)
 
 
 def _relative(result: Result, widths: _Widths, found: bool) -> Case:
