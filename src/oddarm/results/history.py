@@ -32,8 +32,8 @@ class EvidenceHistory:
             self.note(search)
 
     def note(self, search: Search) -> None:
-        """Note the evidence now, unless this is the last point already."""
-        if self.points and self.points[-1][0] == search.pulls:
+        """Note the evidence now, unless there is none or this is the last point already."""
+        if not search.run.ready or (self.points and self.points[-1][0] == search.pulls):
             return
         evidence = search.run.evidence()
         if evidence is not None:

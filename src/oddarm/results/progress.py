@@ -222,7 +222,7 @@ class SearchProgress:
     def __exit__(self, *error: Any) -> None:
         """Show the end in a notebook, where it stays."""
         if self._latest is not None and isinstance(self._display, Notebook):
-            self._show(self._latest, time.monotonic() - self._start)
+            self._show(self._latest)
         self._display.__exit__(*error)
 
     def __call__(self, search: Search) -> None:
@@ -231,16 +231,15 @@ class SearchProgress:
         seconds = time.monotonic() - self._start
         if seconds < self._display.due:
             return
-        self._show(search, seconds)
+        self._first = self._first or (search.pulls, seconds)
+        self._show(search, search.pulls - self._first[0], seconds - self._first[1])
         now = time.monotonic() - self._start
         self._display.shown(now, now - seconds)
 
-    def _show(self, search: Search, seconds: float) -> None:
+    def _show(self, search: Search, pulls: int = 0, seconds: float = 0.0) -> None:
+        """Show what is known, and how long the rest takes at the pace of so many pulls."""
         limits, result = search.rewards.limits, search.result()
-        self._first = self._first or (search.pulls, seconds)
-        pace = at_this_pace(
-            result.forecast, search.pulls - self._first[0], seconds - self._first[1]
-        )
+        pace = at_this_pace(result.forecast, pulls, seconds)
         unspent = search.core.ledger.unspent
         ends = [
             None if unspent is None else search.pulls + unspent,

@@ -66,6 +66,7 @@ class Session:
 
     def __exit__(self, *error: object) -> None:
         self.queue.give_back()
+        self.history.note(self.queue.search)
         try:
             self._stack.close()
         finally:
