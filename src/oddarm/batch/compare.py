@@ -10,6 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from oddarm._extras import PLOT, require
 from oddarm._text import NO_POOLS, group_dict, groups_sentence, printable
 from oddarm._typing import Floats
 from oddarm.batch.least import least_of, least_sentence
@@ -164,6 +165,7 @@ class Comparison:
             path: Where to write it, if anywhere: .png, .svg or .pdf.
             ax: Axes to draw on, in place of a new figure.
         """
+        require(PLOT)
         from oddarm.results.strategy_plot import Bar, plot_strategies
 
         bars = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from oddarm._checks import real_number, whole_number
+from oddarm._extras import PLOT, require
 from oddarm._text import NO_POOLS, group_dict, groups_sentence
 from oddarm._typing import Floats
 from oddarm.batch.least import least_of, least_sentence
@@ -202,6 +203,7 @@ class Plan:
             path: Where to write it, if anywhere: .png, .svg or .pdf.
             ax: Axes to draw on, in place of a new figure.
         """
+        require(PLOT)
         from oddarm.results.strategy_plot import Bar, plot_strategies
 
         bars = [

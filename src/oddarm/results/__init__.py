@@ -1,1 +1,1 @@
-"""What a search found, and how it is shown: sentence, table, plot, page."""
+"""What a search found, and how it is shown: sentence, table, plot, page, notebook."""

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from oddarm._extras import PLOT, require
+from matplotlib import rc_context
+
 from oddarm.results.gaps import certain_gaps, communities, gaps_around_outliers
 from oddarm.results.plot import plot_result
-from oddarm.results.sentence import counted
+from oddarm.results.sentence import counted, unbroken
 from oddarm.results.yardstick import case_of
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ summary { cursor: pointer; padding: .5rem 0; color: var(--soft); }
 
 def result_page(result: Result) -> str:
     """Return the page of a result: sentence, plot, table, parameters."""
-    headline = _unbroken(result.headline)
-    promise = _unbroken(result.summary.removeprefix(result.headline).strip())
+    headline = unbroken(result.headline)
+    promise = unbroken(result.summary.removeprefix(result.headline).strip())
     arms, _ = result.nouns
     caption = _caption(result)
     shown = max(AT_ONCE, int(result.odd.sum()))
@@ -72,7 +73,7 @@ def result_page(result: Result) -> str:
         f"<h1>{escape(headline)}</h1>",
         f"<p>{escape(promise)}</p>" if promise else "",
         f'<div class="plot">{_plot(result)}</div>',
-        f'<p class="soft">{escape(_unbroken(caption))}</p>' if caption else "",
+        f'<p class="soft">{escape(unbroken(caption))}</p>' if caption else "",
         f"<h2>{escape(arms.capitalize())}, the most outlying first</h2>",
         _table(result, first),
     ]
@@ -113,11 +114,6 @@ def _has_band(result: Result) -> bool:
     return bool(gaps_around_outliers(gaps, communities(result, gaps), result.odd))
 
 
-def _unbroken(text: str) -> str:
-    """Keep percentages and odds on one line."""
-    return text.replace(" %", "\u00a0%").replace(" : 1", "\u00a0:\u00a01")
-
-
 def _table(result: Result, rows: Sequence[ArmRow]) -> str:
     kinds = [' class="text"' if column.left else "" for column in result.columns]
     heads = zip(kinds, result.columns, strict=True)
@@ -136,9 +132,6 @@ def _table(result: Result, rows: Sequence[ArmRow]) -> str:
 
 def _plot(result: Result) -> str:
     """Return the plot as SVG, with text as outlines so that it looks the same everywhere."""
-    require(PLOT)
-    from matplotlib import rc_context
-
     colours: dict[Any, Any] = {f"{name}.color": INK for name in ("text", "xtick", "ytick", "grid")}
     colours |= {"axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK}
     with rc_context({**colours, "svg.hashsalt": "oddarm", "svg.fonttype": "path"}):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, cast
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,14 +21,16 @@ __all__ = [
     "CHARACTER",
     "PictureAxes",
     "count_axis",
+    "ink",
     "legend_below",
     "new_figure",
+    "plain",
     "save",
     "wrapped_width",
 ]
 
 DOTS, SHOWN = 150, 100
-"""Dots per inch of a picture in a notebook, and with how many it is shown: it is sharp and small."""
+"""Dots per inch of a picture in a notebook, and with how many it is shown: sharp, and small."""
 LEGEND_POINTS = 36
 """How far below the axis the legend is: the numbers and the label of the axis lie between."""
 CHARACTER = 0.0074
@@ -79,6 +82,16 @@ def count_axis(axis: Axis, *between: float) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, *between), numticks=3 + 2 * len(between)))
     axis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.6g}"))
     axis.set_minor_locator(NullLocator())
+
+
+def ink() -> str:
+    """Return the colour of text, which is light on a dark figure."""
+    return str(mpl.rcParams["text.color"])
+
+
+def plain(text: str) -> str:
+    """Return text that matplotlib shows as it is: it reads mathematics between dollar signs."""
+    return text.replace("$", r"\$")
 
 
 def save(axes: Axes, path: str | Path) -> None:

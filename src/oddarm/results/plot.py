@@ -9,21 +9,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from oddarm._extras import PLOT, require
 from oddarm._text import printable
 from oddarm._typing import Flags, Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
-from oddarm.results.sentence import rounded_down
+from oddarm.results.picture import (
+    CHARACTER,
+    PictureAxes,
+    count_axis,
+    ink,
+    legend_below,
+    new_figure,
+    plain,
+    save,
+    wrapped_width,
+)
+from oddarm.results.sentence import rounded_down, unbroken
 from oddarm.results.yardstick import Case, Stretch, case_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from oddarm.results.result import Result
 
-__all__ = ["COLOURS", "ink", "plain_words", "plot_result"]
+__all__ = ["COLOURS", "plot_result"]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; the markers differ as well.
 COLOURS = {
@@ -83,9 +93,6 @@ def plot_result(
         width: The width of a new figure in inches.
         titled: Whether the answer and its reason stand above the arms.
     """
-    require(PLOT)
-    from oddarm.results.picture import legend_below, save
-
     view = _View.of(result)
     if ax is not None:
         words = _Words.of(view, axes_inches(ax)[0])
@@ -170,8 +177,6 @@ class _View:
     @property
     def name_inches(self) -> float:
         """About how wide the names beside the arms are, and the margins."""
-        from oddarm.results.picture import CHARACTER
-
         named = self.order if len(self.order) <= MOST_NAMED else np.flatnonzero(self.result.odd)
         names = [len(_name(self.result.names[arm])) for arm in named.tolist()]
         return 0.4 + 8 * CHARACTER * max([*names, 18 if self.lines == 3 else 11])
@@ -194,14 +199,12 @@ class _Words:
     @classmethod
     def of(cls, view: _View, width: float) -> _Words:
         """Return the words, broken into lines of so many inches."""
-        from oddarm.results.picture import wrapped_width
-
-        title = _unbroken(plain_words(view.result.headline))
+        title = unbroken(plain(view.result.headline))
         reasons = [] if view.case is None else [view.case.sentence, *view.case.notes]
         lines = [
             line
             for text in reasons
-            for line in textwrap.wrap(_unbroken(plain_words(text)), wrapped_width(width, 8))
+            for line in textwrap.wrap(unbroken(plain(text)), wrapped_width(width, 8))
         ]
         return cls(textwrap.fill(title, wrapped_width(width, 10)), "\n".join(lines))
 
@@ -251,8 +254,6 @@ class _Panels:
             width: The width of the figure in inches.
             above: The height of the words above the arms.
         """
-        from oddarm.results.picture import PictureAxes, new_figure
-
         has_evidence = len(view.result.history) >= FEWEST_POINTS
         arms = float(np.clip(ARM_INCHES * view.top, 1.5, 7.0))
         ruled = arms + RULER_INCHES * view.lines
@@ -345,7 +346,7 @@ def _measure(ax: Axes, stretch: Stretch, height: float, colour: str) -> None:
     at = {"left": min(ends), "right": max(ends), "center": sum(ends) / 2}[side]
     at = min(max(at, low), high)
     ax.annotate(
-        plain_words(stretch.words), (at, height), (0, 2.5), textcoords="offset points", ha=side,
+        plain(stretch.words), (at, height), (0, 2.5), textcoords="offset points", ha=side,
         va="bottom", fontsize=8, annotation_clip=False,
     ).set_in_layout(False)  # fmt: skip
 
@@ -354,7 +355,7 @@ def _name_arms(ax: Axes, view: _View) -> None:
     """Write the names of all arms; of many, those of outliers or candidates that have room."""
     order, n = view.order, len(view.order)
     if n > MOST_NAMED:
-        ax.set_ylabel(plain_words(f"{n:,} {view.result.nouns[0]} by mean"))
+        ax.set_ylabel(plain(f"{n:,} {view.result.nouns[0]} by mean"))
         odd = order[view.result.odd[order]].tolist()
         order = np.array(_not_overlapping(odd, view.height, view.top), dtype=np.intp)
     names = [_name(view.result.names[arm]) for arm in order]
@@ -366,15 +367,11 @@ def _name(arm: Any) -> str:
     name = printable(arm)
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - NAME_END - 1]}…{name[-NAME_END:]}"
-    return plain_words(name)
+    return plain(name)
 
 
 def _draw_pulls(ax: Axes, view: _View) -> None:
     """Draw a bar for the pulls of each arm; an outline for arms of which nothing is decided."""
-    from matplotlib.ticker import MaxNLocator
-
-    from oddarm.results.picture import count_axis
-
     counts, n = view.result.counts, len(view.order)
     pulled = counts[counts > 0]
     logarithmic = len(pulled) > 0 and math.log10(pulled.max() / pulled.min()) > DECADES
@@ -393,7 +390,7 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
     else:
         ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     pulls = f"{view.result.nouns[1]} per arm"
-    ax.set_xlabel(plain_words(pulls + "\n(logarithmic axis)" * logarithmic))
+    ax.set_xlabel(plain(pulls + "\n(logarithmic axis)" * logarithmic))
     ax.tick_params(axis="y", which="both", left=False, labelleft=False)
     ax.tick_params(axis="x", labelsize=7.5)
     ax.set_axisbelow(True)
@@ -403,8 +400,6 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
 
 def _draw_evidence(ax: Axes, result: Result) -> None:
     """Draw how the odds of the best guess grew, and what was asked for."""
-    from oddarm.results.picture import count_axis
-
     asked = 1 / result.problem.delta
     pulls, odds = np.array(result.history, dtype=np.float64).T
     odds = np.clip(odds, 1.0, 10 * asked)
@@ -418,7 +413,7 @@ def _draw_evidence(ax: Axes, result: Result) -> None:
     count_axis(ax.yaxis)
     ax.set_ylim(0.9, max(asked * 4, float(odds.max()) * 1.5))
     ax.set_xlim(left=0)
-    ax.set_xlabel(plain_words(result.nouns[1]))
+    ax.set_xlabel(plain(result.nouns[1]))
     ax.set_ylabel("evidence\n(odds : 1)")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
@@ -430,23 +425,6 @@ def axes_inches(ax: Axes) -> tuple[float, float]:
     assert figure is not None
     place = ax.get_position()
     return place.width * figure.get_figwidth(), place.height * figure.get_figheight()
-
-
-def ink() -> str:
-    """Return the colour of text, which is light on a dark figure."""
-    import matplotlib as mpl
-
-    return str(mpl.rcParams["text.color"])
-
-
-def _unbroken(text: str) -> str:
-    """Keep percentages and odds on one line."""
-    return text.replace(" %", "\u00a0%").replace(" : 1", "\u00a0:\u00a01")
-
-
-def plain_words(text: str) -> str:
-    """Return text that matplotlib shows as it is: it reads mathematics between dollar signs."""
-    return text.replace("$", r"\$")
 
 
 def _finite_ends(result: Result) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oddarm._extras import RESULT_FRAME, require
+from oddarm._extras import PLOT, RESULT_FRAME, require
 from oddarm._text import printable
 from oddarm._typing import Floats
 from oddarm.problem import Problem
@@ -344,6 +344,7 @@ class Result:
         Returns:
             The axes of the arms.
         """
+        require(PLOT)
         from oddarm.results.plot import plot_result
 
         if path is not None and Path(path).suffix.lower() in (".html", ".htm"):
@@ -353,6 +354,7 @@ class Result:
 
     def to_html(self) -> str:
         """Return one page that needs no other file: sentence, plot, table, parameters."""
+        require(PLOT)
         from oddarm.results.page import result_page
 
         return result_page(self)

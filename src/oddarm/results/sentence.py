@@ -23,6 +23,7 @@ __all__ = [
     "rounded_down",
     "rounded_up",
     "two_digits",
+    "unbroken",
 ]
 
 ENOUGH = 3
@@ -380,6 +381,11 @@ def _begin(arms: Sequence[Any]) -> str:
 def _asked(delta: float) -> str:
     wanted = round(1 / delta, 1)
     return f"{wanted:,.0f}" if wanted == int(wanted) else f"{wanted:,}"
+
+
+def unbroken(text: str) -> str:
+    """Return text whose percentages and odds stay on one line."""
+    return text.replace(" %", "\u00a0%").replace(" : 1", "\u00a0:\u00a01")
 
 
 def rounded_down(value: float, digits: int) -> float:

@@ -6,14 +6,20 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from oddarm._extras import PLOT, require
+from matplotlib.axes import Axes
+
 from oddarm._text import printable, shortened
-from oddarm.results.plot import ink, plain_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from oddarm.results.picture import (
+    PictureAxes,
+    count_axis,
+    ink,
+    legend_below,
+    new_figure,
+    plain,
+    save,
+    wrapped_width,
+)
 
 __all__ = ["Bar", "plot_strategies"]
 
@@ -68,18 +74,8 @@ def plot_strategies(
         path: A file to write.
         ax: Axes to draw on, in place of a new figure.
     """
-    require(PLOT)
-    from oddarm.results.picture import (
-        PictureAxes,
-        count_axis,
-        legend_below,
-        new_figure,
-        save,
-        wrapped_width,
-    )
-
-    names = [plain_words(shortened(printable(bar.name), LONGEST_NAME)) for bar in bars]
-    title = textwrap.fill(plain_words(heading), wrapped_width(WIDTH - 2.0, 9))
+    names = [plain(shortened(printable(bar.name), LONGEST_NAME)) for bar in bars]
+    title = textwrap.fill(plain(heading), wrapped_width(WIDTH - 2.0, 9))
     if ax is None:
         lines = len(title.splitlines())
         figure = new_figure(WIDTH, 1.4 + 0.16 * (lines + len(least)) + 0.36 * len(bars))
@@ -104,7 +100,7 @@ def plot_strategies(
     values = [bar.pulls for bar in bars] + [bar.low for bar in bars if bar.low] + [*least.values()]
     low, high = max(min(values), 1) / 1.6, max([*values, *(bar.high or 1 for bar in bars)])
     ax.set_xlim(low, high * (high / low) ** 0.1 * 1.6)
-    ax.set_xlabel(plain_words(f"{pulls} (logarithmic axis)"))
+    ax.set_xlabel(plain(f"{pulls} (logarithmic axis)"))
     ax.set_title(title, fontsize=9, loc="left")
     legend_below(ax, 1)
     ax.set_axisbelow(True)
@@ -126,6 +122,6 @@ def _draw_bar(ax: Axes, row: int, bar: Bar) -> None:
             arrowprops={"arrowstyle": "<-", "color": colour, "lw": 1.5},
         )  # fmt: skip
     ax.annotate(
-        plain_words(bar.words), (bar.pulls, row), (0, 6), textcoords="offset points", ha="center",
+        plain(bar.words), (bar.pulls, row), (0, 6), textcoords="offset points", ha="center",
         va="bottom", fontsize=7.5,
     )  # fmt: skip
