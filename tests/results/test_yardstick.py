@@ -62,6 +62,22 @@ def test_what_is_certain_is_part_of_the_gap():
     assert case.sentence.startswith("They are outliers: the gap around them is at least 0.1; it ")
 
 
+def test_the_numbers_bear_out_the_comparison():
+    """Where the gap hardly exceeds its multiple, there are enough digits to see that it does."""
+    result = oddarm.scan(TWO_ODD, max_outliers=2, epsilon=2.5, rows="all")
+    members = ("odd-1", "odd-2")
+    for gap, rest, shown in (
+        (0.0758, 0.02516, "0.0758, the widest gap among the others at most 0.0252"),
+        (0.38, 0.01, "0.38, the widest gap among the others at most 0.01"),
+    ):
+        low, high = result.low - 0.5, result.high + 0.5  # the certificate alone says anything
+        certificate = Certificate(members, "confirmed", gap, 1.0, 0.0, rest)
+        case = case_of(
+            replace(result, low=low, high=high, certificates=[certificate], pulls=result.pulls - 1)
+        )
+        assert shown in case.sentence
+
+
 @pytest.mark.parametrize("absolute", [True, False])
 def test_nearest_to_being_outliers(absolute):
     """Where nobody is odd, the gap is that around the block which is nearest, by brute force."""

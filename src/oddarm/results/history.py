@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EvidenceHistory"]
 
-GROWTH = 1.1
+GROWTH = 1.15
 """Between two points the pulls grow by this factor, so that even long searches have few points."""
 
 

@@ -46,8 +46,8 @@ COLOURS = {
 MARKERS = {"outlier": "D", "candidate": "D", "normal": "o", "undecided": "s", "failed": "X"}
 HOLLOW = ("candidate",)
 """Statuses whose marker is an outline."""
-DASHED = ("undecided", "candidate")
-"""Statuses whose bar of pulls is an outline: nothing is decided of them."""
+FAINT = ("undecided", "candidate")
+"""Statuses whose bar of pulls is pale: nothing is decided of them."""
 NEXT_COMMUNITY = "#56B4E9"
 """The colour of every second community of normal arms."""
 
@@ -371,7 +371,7 @@ def _name(arm: Any) -> str:
 
 
 def _draw_pulls(ax: Axes, view: _View) -> None:
-    """Draw a bar for the pulls of each arm; an outline for arms of which nothing is decided."""
+    """Draw a bar for the pulls of each arm; a pale one where nothing is decided of it."""
     counts, n = view.result.counts, len(view.order)
     pulled = counts[counts > 0]
     logarithmic = len(pulled) > 0 and math.log10(pulled.max() / pulled.min()) > DECADES
@@ -382,7 +382,7 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
             if len(arms):
                 ax.barh(
                     view.height[arms], counts[arms], height=thick, color=colour,
-                    alpha=0.45 if status in DASHED else 0.85, lw=0, rasterized=n > MOST_VECTORS,
+                    alpha=0.45 if status in FAINT else 0.85, lw=0, rasterized=n > MOST_VECTORS,
                 )  # fmt: skip
     if logarithmic:
         count_axis(ax.xaxis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +74,7 @@ class Case:
 class _Widths:
     """What is known of the gap around so many arms, and of the widest gap among the others.
 
-    `gap_at` and `rest_at` are the ends of both by the means.
+    `gap_at` and `rest_at` are the ends of both by the means, `digits` how many are shown.
     """
 
     arms: int
@@ -85,6 +85,15 @@ class _Widths:
     rest: float
     rest_at_most: float
     rest_at: tuple[float, float] | None
+    digits: int = 2
+
+    def with_digits_for(self, factor: float) -> _Widths:
+        """Return the same with so many digits that the numbers shown bear out the comparison."""
+        for digits in range(2, 7):
+            most = rounded_up(self.rest_at_most, digits) if self.rest_at_most > 0 else 0.0
+            if factor * most <= rounded_down(self.gap_at_least, digits):
+                return replace(self, digits=digits)
+        return replace(self, digits=7)
 
     @property
     def them(self) -> str:
@@ -152,15 +161,17 @@ def _relative(result: Result, widths: _Widths, found: bool) -> Case:
         and widths.gap_at_least > 0
         and widths.gap_at_least >= sure_factor * widths.rest_at_most * (1 - 1e-9)
     )
-    rest = widths.rest_at_most if individually else widths.rest
+    if individually:
+        widths = widths.with_digits_for(sure_factor)
+    rest, digits = widths.rest_at_most if individually else widths.rest, widths.digits
     line = max(factor * rest, floor)
     sure = max(sure_factor * rest, float(problem.at_slack().floor))
     about = "" if individually or result.exact else "about "
-    shown_rest = _rounded(rest, up=True) if individually else _rounded(rest)
+    shown_rest = _rounded(rest, digits, up=individually)
     if line > factor * rest:  # min_gap is more than the gaps of the others ask for
         words = _floor_words(line, sure)
     else:
-        words = f"{sure_factor:g} × {shown_rest} = {about}{_rounded(sure)}"
+        words = f"{sure_factor:g} × {shown_rest} = {about}{_rounded(sure, digits)}"
     least = "" if sure_factor == factor else " (1\u00a0+\u00a0ε less the slack)"
     needs = f"it must be more than {sure_factor:g} times as wide{least}"
     needs += f", and more than {floor:g}" if floor else ""
@@ -233,7 +244,7 @@ def _case(
         if result.exact:
             about = _rounded(widths.rest)
         elif widths.rest_at_most < math.inf:
-            about += f", at most {_rounded(widths.rest_at_most, up=True)}"
+            about += f", at most {_rounded(widths.rest_at_most, widths.digits, up=True)}"
         rest = Stretch(*widths.rest_at, about)
     notes = (JOINTLY,) if jointly else _overlap(result)
     return Case(sentence, gap, rest, *lines, words, notes)
@@ -241,7 +252,7 @@ def _case(
 
 def _known(widths: _Widths, jointly: bool) -> str:
     """Return how wide the gap is, in words."""
-    least = _rounded(widths.gap_at_least) if widths.gap_at_least > 0 else ""
+    least = _rounded(widths.gap_at_least, widths.digits) if widths.gap_at_least > 0 else ""
     if least and widths.gap_at_least == widths.gap:
         return least
     if jointly or not least:
@@ -348,8 +359,8 @@ def _range(low: Floats, high: Floats) -> float:
     return float(np.ptp(ends)) if len(ends) else 1.0
 
 
-def _rounded(value: float, *, up: bool = False) -> str:
-    """Return a width in two digits, rounded down unless told otherwise."""
+def _rounded(value: float, digits: int = 2, *, up: bool = False) -> str:
+    """Return a width in so many digits, rounded down unless told otherwise."""
     if value <= 0 or not math.isfinite(value):
         return "0" if value <= 0 else "∞"
-    return f"{(rounded_up if up else rounded_down)(value, 2):g}"
+    return f"{(rounded_up if up else rounded_down)(value, digits):.7g}"
