@@ -95,7 +95,7 @@ def test_runs_are_judged_with_the_slack_of_their_search():
 def test_strategies_that_do_not_fit():
     """They are left out and the reason is given; if they were asked for, it is an error."""
     compared = oddarm.compare(log(), max_outliers=1, bound="paper", max_pulls=100)
-    assert set(compared.left_out) == {"adaptive", "fixed"}
+    assert set(compared.left_out) == {"adaptive", "uniform", "fixed"}
     assert "Not run: adaptive, since bound == 'paper'" in str(compared)
     with pytest.raises(oddarm.OddarmError, match="bound == 'paper'"):
         oddarm.compare(log(), ["adaptive"], max_outliers=1, bound="paper")
@@ -196,7 +196,7 @@ def test_strategies_that_do_not_know_min_gap_are_left_out_in_one_line():
         {"a": (200, 9), "b": (200, 12), "c": (200, 15), "d": (200, 180)}
     )
     compared = oddarm.compare(log, min_gap=0.2, max_outliers=1)
-    assert {run.strategy for run in compared.runs} == {"adaptive", "fixed"}
+    assert {run.strategy for run in compared.runs} == {"adaptive", "uniform", "fixed"}
     left_out = [note for note in compared.notes if note.startswith("Not run")]
     assert len(left_out) == 1
     assert left_out[0].startswith("Not run: gold, rr, ")

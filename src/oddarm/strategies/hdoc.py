@@ -86,7 +86,7 @@ class Threshold(Strategy):
 
     Examples:
         >>> import oddarm
-        >>> rates = [0.05, 0.30, 0.10, 0.42, 0.08]
+        >>> rates = [0.05, 0.40, 0.10, 0.80, 0.08]
         >>> oddarm.simulate(rates, oddarm.strategies.Threshold(level=0.2), max_outliers=1).outliers
         [3, 1]
     """

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln, xlogy
 
 from oddarm._typing import Floats, Indices
 from oddarm.bounds import Bound
@@ -131,17 +130,23 @@ class OddRun(RoundRun):
         """Return the information of one pull against another mean."""
         if isinstance(self.context.rewards, SubGaussian):
             return np.asarray((mean - other) ** 2 / 2)
+        from scipy.special import xlogy
+
         entropy = xlogy(mean, mean) + xlogy(1 - mean, 1 - mean)
         return np.asarray(entropy - xlogy(mean, other) - xlogy(1 - mean, 1 - other))
 
 
 def _beta_average(sums: Floats, counts: Floats) -> Floats:
     """Return the log of the mean of p^s (1-p)^(m-s) over p from 0 to 1."""
+    from scipy.special import betaln
+
     return np.asarray(betaln(sums + 1, counts - sums + 1))
 
 
 def _largest(sums: Floats, counts: Floats) -> Floats:
     """Return the log of the largest p^s (1-p)^(m-s)."""
+    from scipy.special import xlogy
+
     p = sums / counts
     return np.asarray(xlogy(sums, p) + xlogy(counts - sums, 1 - p))
 
