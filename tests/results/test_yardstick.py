@@ -45,6 +45,15 @@ def test_exact_gaps_are_those_of_the_definition(rule):
         )
 
 
+def test_spans_where_more_neighbours_are_asked_for():
+    """With three neighbours the gap is compared with the longest span of three gaps."""
+    result = oddarm.scan(TWO_ODD, max_outliers=2, epsilon=2.5, neighbours=3, rows="all")
+    case = case_of(result)
+    assert width(case.rest) == pytest.approx(0.03)
+    assert case.line_words == "3 × 0.03 = 0.09"
+    assert "0.38, the widest span of 3 gaps among the others 0.03" in case.sentence
+
+
 def test_what_is_certain_is_part_of_the_gap():
     """Of a sample, a part of the gap between the means is certain, and that decides."""
     result = oddarm.scan(TWO_ODD, max_outliers=2, min_gap=0.1)

@@ -18,6 +18,7 @@ __all__ = [
     "amount",
     "answer",
     "at_this_pace",
+    "compared",
     "counted",
     "glance",
     "odds",
@@ -158,12 +159,12 @@ def _distance(result: Result) -> str:
     words = f" by at least {gap:g}"
     ratio = 1 + min(certificate.epsilon for certificate in certificates)
     if not result.problem.absolute and 1 < ratio < math.inf:
-        among = _compared(result.problem)
+        among = compared(result.problem)
         words += f" (at least {rounded_down(ratio, 2):g} times any {among} among them)"
     return words
 
 
-def _compared(problem: Problem) -> str:
+def compared(problem: Problem) -> str:
     """What the gap around outliers is compared with."""
     return "gap" if problem.neighbours == 1 else f"span of {problem.neighbours} gaps"
 
@@ -194,7 +195,7 @@ def _none(result: Result) -> list[str]:
     else:
         few = "one of them" if most == 1 else f"{most:,} or fewer of them"
         why = f": no gap around {few} is more than {float(problem.ratio):g} times as wide as any "
-        why += f"{_compared(problem)} among the others"
+        why += f"{compared(problem)} among the others"
         why += "" if problem.min_gap is None else f", and above {problem.min_gap:g}"
     widest = result.widest_gap
     if widest is not None and 0 < widest < math.inf:

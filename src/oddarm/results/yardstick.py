@@ -11,7 +11,7 @@ import numpy as np
 from oddarm._typing import Flags, Floats, Indices
 from oddarm.definitions.interval_gaps import largest_possible_gap
 from oddarm.results.gaps import certain_gaps
-from oddarm.results.sentence import counted, rounded_down, rounded_up
+from oddarm.results.sentence import compared, counted, rounded_down, rounded_up
 from oddarm.strategies import Certificate
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class Case:
     Attributes:
         sentence: Why they are outliers, or what is missing.
         gap: The narrowest gap around them; None if many arms lie apart.
-        rest: The widest gap among the others, which the relative rule compares it with.
+        rest: What the relative rule compares it with: the widest gap among the others, or with
+            `neighbours` above 1 the longest span of so many gaps.
         line: How wide the gap must be to count.
         sure_line: The part of `line` that is enough: the line less the slack.
         line_words: The line as a formula.
@@ -72,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True)
 class _Widths:
-    """What is known of the gap around so many arms, and of the widest gap among the others.
+    """What is known of the gap around so many arms, and of what it is compared with.
 
     `gap_at` and `rest_at` are the ends of both by the means, `digits` how many are shown.
     """
@@ -152,7 +153,7 @@ def _absolute(result: Result, widths: _Widths, found: bool) -> Case:
 
 
 def _relative(result: Result, widths: _Widths, found: bool) -> Case:
-    """Return the case by the relative rule: the gap against the widest gap among the others."""
+    """Return the case by the relative rule: the gap against the widest one among the others."""
     problem, confirmed = result.problem, bool(result.outliers) and result.verdict == "confirmed"
     factor, sure_factor = float(problem.ratio), float(problem.at_slack().ratio)
     floor = float(problem.floor)
@@ -175,7 +176,7 @@ def _relative(result: Result, widths: _Widths, found: bool) -> Case:
     least = "" if sure_factor == factor else " (1\u00a0+\u00a0ε less the slack)"
     needs = f"it must be more than {sure_factor:g} times as wide{least}"
     needs += f", and more than {floor:g}" if floor else ""
-    others = "the widest gap among the others"
+    others = f"the widest {compared(problem)} among the others"
     if confirmed:
         known = _known(widths, not individually)
         most = f"at most {shown_rest}" if individually else f"about {shown_rest}"
@@ -272,33 +273,50 @@ def _widths(result: Result, arms: Indices, odd: Flags) -> _Widths:
     means = result.means[arms]
     gaps = np.diff(means)
     borders = np.flatnonzero(odd[1:] != odd[:-1])
-    among = np.flatnonzero(~odd[1:] & ~odd[:-1])
     at = int(borders[np.argmin(gaps[borders])])
     certain = {gap.below - 1: gap for gap in certain_gaps(result)}
     certificate = _certificate(result, arms[odd])
     known = [certain[k].width if k in certain else 0.0 for k in borders.tolist()]
-    widest = int(among[np.argmax(gaps[among])]) if len(among) else None
+    rest_at = _longest_span(means, odd, result.problem.neighbours)
     return _Widths(
         arms=int(odd.sum()),
         gap=float(gaps[at]),
         gap_at_least=max(min(known), 0.0 if certificate is None else certificate.gap_at_least),
         gap_at=(float(means[at]), float(means[at + 1])),
         certain=(certain[at].start, certain[at].stop) if at in certain else None,
-        rest=0.0 if widest is None else float(gaps[widest]),
+        rest=0.0 if rest_at is None else rest_at[1] - rest_at[0],
         rest_at_most=_rest_at_most(result, arms, odd, certificate),
-        rest_at=None if widest is None else (float(means[widest]), float(means[widest + 1])),
+        rest_at=rest_at,
     )
+
+
+def _segments(odd: Flags) -> list[Indices]:
+    """Return the places of the others, those with no odd arm between them together."""
+    segment = np.cumsum(np.append(False, odd[1:] != odd[:-1]))
+    return [np.flatnonzero(segment == number) for number in np.unique(segment[~odd]).tolist()]
+
+
+def _longest_span(means: Floats, odd: Flags, neighbours: int) -> tuple[float, float] | None:
+    """Return the ends of the longest span of so many gaps among the others, by ascending means."""
+    spans = []
+    for places in _segments(odd):
+        reach = min(neighbours, len(places) - 1)
+        if reach:
+            y = means[places]
+            first = int(np.argmax(y[reach:] - y[:-reach]))
+            spans.append((float(y[first]), float(y[first + reach])))
+    return max(spans, key=lambda span: span[1] - span[0], default=None)
 
 
 def _rest_at_most(
     result: Result, arms: Indices, odd: Flags, certificate: Certificate | None
 ) -> float:
-    """Return the most that any gap among the others can be, by intervals or certificate."""
-    segment = np.cumsum(np.append(False, odd[1:] != odd[:-1]))
+    """Return the most that any gap or span among the others can be, by intervals or certificate."""
     most = 0.0
-    for number in np.unique(segment[~odd]).tolist():
-        members = arms[segment == number]
-        most = max(most, largest_possible_gap(result.low[members], result.high[members]))
+    for places in _segments(odd):
+        low, high = result.low[arms[places]], result.high[arms[places]]
+        longest = result.problem.neighbours * largest_possible_gap(low, high)
+        most = max(most, min(longest, float(high.max() - low.min())))
     return most if certificate is None else min(most, certificate.rest_at_most)
 
 
