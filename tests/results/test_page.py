@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oddarm
-from oddarm.results.plot import COLOURS, NEXT_COMMUNITY
+from oddarm.results.plot import COLOURS
 
 MEANS = {f"host-{k:02}": 0.1 + 0.01 * k for k in range(11)} | {"<b>&": 0.95}
 
@@ -168,18 +168,6 @@ def test_page_says_what_is_certain_of_a_gap(result):
     assert words in page
     assert "It is an outlier: the gap around it is " in page
     assert words not in oddarm.Search(4, max_outliers=1).result().to_html()
-
-
-def test_communities_differ_in_colour():
-    """Normal arms on the two sides of an outlier are drawn in two blues, under one label."""
-    between = oddarm.simulate([0.02, 0.03, 0.04, 0.5, 0.96, 0.97, 0.98], max_outliers=1)
-    axes = between.plot()
-    (normal,) = [line for line in axes.lines if line.get_label() == "normal (6)"]
-    assert normal.get_color() == COLOURS["normal"]
-    (next_ones,) = [line for line in axes.lines if line.get_color() == NEXT_COMMUNITY]
-    assert (len(normal.get_xdata()), len(next_ones.get_xdata())) == (3, 3)
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["normal (6)", "outlier (1)"]
 
 
 def test_outliers_among_many_have_room():

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from oddarm._text import printable
-from oddarm._typing import Flags, Floats, Indices
+from oddarm._typing import Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.picture import (
     CHARACTER,
@@ -48,15 +48,11 @@ HOLLOW = ("candidate",)
 """Statuses whose marker is an outline."""
 FAINT = ("undecided", "candidate")
 """Statuses whose bar of pulls is pale: nothing is decided of them."""
-NEXT_COMMUNITY = "#56B4E9"
-"""The colour of every second community of normal arms."""
 
 MOST_NAMED = 60
 """With more arms, only outliers and candidates are named."""
 LONGEST_NAME, NAME_END = 28, 10
 """A longer name is cut in the middle: names that begin alike often differ at the end."""
-MOST_COMMUNITIES = 8
-"""With more, communities are single arms that are known exactly: two colours would say nothing."""
 MOST_GAPS_TOLD = 3
 """With more shaded gaps, their widths would overlap."""
 MOST_VECTORS = 500
@@ -81,10 +77,9 @@ def plot_result(
 ) -> Axes:
     """Draw the arms by ascending mean, with their intervals, coloured by status.
 
-    The arms between two certain gaps are a community; every second community of normal arms is
-    lighter blue. The certain gaps between outliers, or else candidates, and the other arms are
-    shaded. Below the arms, the gap is measured against its yardstick. Panels beside and below have
-    the pulls of each arm, and the evidence over the pulls if it was noted.
+    The certain gaps between outliers, or else candidates, and the other arms are shaded. Below the
+    arms, the gap is measured against its yardstick. Panels beside and below have the pulls of each
+    arm, and the evidence over the pulls if it was noted.
 
     Args:
         result: What to draw.
@@ -129,7 +124,6 @@ class _View:
         order: The arms by ascending mean.
         height: The height of each arm.
         top: The height of all arms.
-        second: Whether each arm belongs to every second community of normal arms.
         gaps: The gaps to be shaded.
         case: The gap and its yardstick, if there is one.
     """
@@ -141,7 +135,6 @@ class _View:
     order: Indices
     height: Floats
     top: float
-    second: Flags
     gaps: list[Gap]
     case: Case | None
 
@@ -153,12 +146,8 @@ class _View:
         order = np.argsort(means, kind="stable")
         height, top = _heights(order, result.odd)
         gaps = certain_gaps(result)
-        community = communities(result, gaps)
-        normal = np.array([status == "normal" for status in result.statuses], dtype=np.bool_)
-        numbers = np.unique(community[normal])
-        second = np.isin(community, numbers[1::2]) & (len(numbers) <= MOST_COMMUNITIES)
-        shaded = gaps_around_outliers(gaps, community, result.odd)
-        return cls(result, low, high, means, order, height, top, second, shaded, case_of(result))
+        shaded = gaps_around_outliers(gaps, communities(result, gaps), result.odd)
+        return cls(result, low, high, means, order, height, top, shaded, case_of(result))
 
     @property
     def colour(self) -> str:
@@ -181,12 +170,9 @@ class _View:
         names = [len(_name(self.result.names[arm])) for arm in named.tolist()]
         return 0.4 + 8 * CHARACTER * max([*names, 18 if self.lines == 3 else 11])
 
-    def paint(self, status: str) -> list[tuple[Flags, str]]:
-        """Return the arms of a status and their colours; normal arms have two."""
-        chosen = np.array([one == status for one in self.result.statuses], dtype=np.bool_)
-        if status != "normal":
-            return [(chosen, COLOURS[status])]
-        return [(chosen & ~self.second, COLOURS[status]), (chosen & self.second, NEXT_COMMUNITY)]
+    def arms_of(self, status: str) -> Indices:
+        """Return the arms of a status."""
+        return np.flatnonzero([one == status for one in self.result.statuses])
 
 
 @dataclass(frozen=True)
@@ -274,23 +260,19 @@ def _draw_arms(ax: Axes, view: _View) -> None:
     n = len(view.order)
     size = float(np.clip(400 / n, 1.5, 5.0))
     for status in ("failed", "normal", "undecided", "candidate", "outlier"):
-        shades = view.paint(status)
+        arms, colour = view.arms_of(status), COLOURS[status]
+        if not len(arms):
+            continue
         scale = max(1.0, 4 / size) if status in ("candidate", "outlier") else 1.0
-        label: str | None = f"{status} ({sum(int(chosen.sum()) for chosen, _ in shades):,})"
-        for shaded, colour in shades:
-            arms = np.flatnonzero(shaded)
-            if not len(arms):
-                continue
-            ax.hlines(
-                view.height[arms], view.low[arms], view.high[arms], color=colour,
-                lw=max(size / 2.5, 0.6) * scale, rasterized=n > MOST_VECTORS,
-            )  # fmt: skip
-            ax.plot(
-                view.means[arms], view.height[arms], MARKERS[status], color=colour,
-                ms=size * scale, mfc="none" if status in HOLLOW else colour, label=label,
-                rasterized=n > MOST_VECTORS,
-            )  # fmt: skip
-            label = None  # one entry of the legend for both shades
+        ax.hlines(
+            view.height[arms], view.low[arms], view.high[arms], color=colour,
+            lw=max(size / 2.5, 0.6) * scale, rasterized=n > MOST_VECTORS,
+        )  # fmt: skip
+        ax.plot(
+            view.means[arms], view.height[arms], MARKERS[status], color=colour,
+            ms=size * scale, mfc="none" if status in HOLLOW else colour,
+            label=f"{status} ({len(arms):,})", rasterized=n > MOST_VECTORS,
+        )  # fmt: skip
 
 
 def _draw_gaps(ax: Axes, view: _View) -> None:
@@ -376,14 +358,13 @@ def _draw_pulls(ax: Axes, view: _View) -> None:
     pulled = counts[counts > 0]
     logarithmic = len(pulled) > 0 and math.log10(pulled.max() / pulled.min()) > DECADES
     thick = 0.7 if n <= MOST_NAMED else 1.0
-    for status in COLOURS:
-        for chosen, colour in view.paint(status):
-            arms = np.flatnonzero(chosen)
-            if len(arms):
-                ax.barh(
-                    view.height[arms], counts[arms], height=thick, color=colour,
-                    alpha=0.45 if status in FAINT else 0.85, lw=0, rasterized=n > MOST_VECTORS,
-                )  # fmt: skip
+    for status, colour in COLOURS.items():
+        arms = view.arms_of(status)
+        if len(arms):
+            ax.barh(
+                view.height[arms], counts[arms], height=thick, color=colour,
+                alpha=0.45 if status in FAINT else 0.85, lw=0, rasterized=n > MOST_VECTORS,
+            )  # fmt: skip
     if logarithmic:
         count_axis(ax.xaxis)
         ax.set_xlim(left=float(pulled.min()) / 2)

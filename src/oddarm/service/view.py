@@ -13,6 +13,7 @@ import numpy as np
 from oddarm._typing import Floats, Indices
 from oddarm.results.gaps import Gap, certain_gaps, communities, gaps_around_outliers
 from oddarm.results.result import Result
+from oddarm.results.yardstick import case_of
 from oddarm.rewards import Bernoulli
 from oddarm.search import Search
 from oddarm.store import StudyInfo
@@ -30,6 +31,8 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
 
     Its fields, besides those of the study's row:
         summary: The answer in a sentence or two.
+        why: Why the odd arms are odd or not, in sentences; one says why intervals reach into a gap
+            that is certain, if they do. Empty before every arm was pulled.
         evidence: The odds for the answer or the best guess; null if the strategy gives none.
         asked: The odds that the study is to reach: 1/δ.
         forecast: About how many further pulls may decide; null if that is unknown.
@@ -60,10 +63,12 @@ def view_json(info: StudyInfo, search: Search, result: Result) -> str:
     index = {name: i for i, name in enumerate(result.names)}
     gaps = certain_gaps(result)
     community = communities(result, gaps)
+    case = case_of(result)
     return json.dumps(
         {
             **asdict(info),
             "summary": result.summary,
+            "why": [] if case is None else [case.sentence, *case.notes],
             "evidence": None if result.evidence is None else _number(result.evidence),
             "asked": 1 / result.problem.delta,
             "forecast": result.forecast,

@@ -155,6 +155,7 @@ export class StudyPage {
     byId("chart").setAttribute("aria-label", `${plural(view.arms, "arm")} by mean. ${view.summary}`);
     byId("zoom").hidden = view.arms * 20 <= 400;
     this.showLegend();
+    byId("why").textContent = view.why.join(" ");
     this.showDeclared();
     this.showErrors();
     this.showWork();
