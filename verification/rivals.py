@@ -9,7 +9,22 @@ from numpy.typing import NDArray
 
 import oddarm
 from oddarm.bounds.sigma import sigma_threshold
-from oddarm.strategies import IB, NRR, ROAILUCB, RR, WRR, MaxGap, MaxGapTop2, ROAIElim, Strategy
+from oddarm.strategies import (
+    ADE,
+    IB,
+    LUCBBOC,
+    NRR,
+    ROAILUCB,
+    RR,
+    WRR,
+    BOCElim,
+    MaxGap,
+    MaxGapTop2,
+    Odd,
+    ROAIElim,
+    Strategy,
+    Threshold,
+)
 from oddarm.strategies.robust.rule import robust_threshold
 from verification.report import Check
 
@@ -46,12 +61,29 @@ def beyond_largest_gap(means: NDArray[np.float64]) -> set[int]:
     return set(order[cut:].tolist())
 
 
+def odd_instance(seed: int) -> NDArray[np.float64]:
+    """Return twelve arms of which eleven are equal and one is higher."""
+    rng = np.random.default_rng([seed, 3])
+    rest = rng.uniform(0.1, 0.5)
+    return np.append(np.full(11, rest), rest + rng.uniform(0.2, 0.4))
+
+
+def above_half(means: NDArray[np.float64]) -> set[int]:
+    """Return the arms above 0.5."""
+    return set(np.flatnonzero(means > 0.5).tolist())
+
+
 CASES: list[tuple[Strategy, str, Callable[[int], NDArray[np.float64]], Truth]] = [
     *((s, b, sigma_instance, above_sigma) for b in ("anytime", "paper") for s in (RR(), WRR())),
     (ROAIElim(), "anytime", robust_instance, above_robust),
     (ROAILUCB(), "anytime", robust_instance, above_robust),
     (MaxGap(), "anytime", sigma_instance, beyond_largest_gap),
     (MaxGapTop2(), "anytime", sigma_instance, beyond_largest_gap),
+    (ADE(), "anytime", sigma_instance, above_sigma),
+    (BOCElim(), "anytime", sigma_instance, beyond_largest_gap),
+    (LUCBBOC(), "anytime", sigma_instance, beyond_largest_gap),
+    (Odd(), "anytime", odd_instance, beyond_largest_gap),
+    (Threshold(level=0.5), "anytime", sigma_instance, above_half),
     (NRR(), "anytime", sigma_instance, above_sigma),
     (IB(), "anytime", sigma_instance, above_sigma),
 ]

@@ -1,11 +1,21 @@
-"""Threshold, ADE and clusters: as written out plainly, and as seldom wrong as promised."""
+"""Threshold, ADE and clusters as written out plainly; these and others as right as promised."""
 
 import numpy as np
 import pytest
 
 import oddarm
 import reference.field as literal
-from oddarm.strategies import ADE, LUCBBOC, BOCElim, Threshold
+from oddarm.strategies import (
+    ADE,
+    LUCBBOC,
+    ROAILUCB,
+    RR,
+    WRR,
+    BOCElim,
+    MaxGapTop2,
+    ROAIElim,
+    Threshold,
+)
 
 MEANS = np.array([0.05, 0.08, 0.12, 0.50, 0.90, 0.93, 0.96, 0.91])
 NORMAL = oddarm.rewards.SubGaussian(scale=0.1)
@@ -56,9 +66,15 @@ def test_equals_a_plain_rendering(case):
         assert found in (set().union(*small), *small, set())
 
 
+SPREAD = [0.10, 0.15, 0.20, 0.25, 0.90]
 TRUTHS = {
     "threshold": (Threshold(level=0.5), [0.3, 0.4, 0.45, 0.6, 0.7], {3, 4}),
-    "ade": (ADE(k=1), [0.10, 0.15, 0.20, 0.25, 0.90], {4}),
+    "ade": (ADE(k=1), SPREAD, {4}),
+    "rr": (RR(k=1), SPREAD, {4}),
+    "wrr": (WRR(k=1), SPREAD, {4}),
+    "roai-elim": (ROAIElim(k=2), SPREAD, {4}),
+    "roai-lucb": (ROAILUCB(k=2), SPREAD, {4}),
+    "maxgap-top2": (MaxGapTop2(), SPREAD, {4}),
     "boc-elim": (BOCElim(clusters=3), [0.1, 0.2, 0.3, 0.6, 0.9, 1.0, 1.1], {3}),
     "lucb-boc": (LUCBBOC(clusters=3), [0.1, 0.2, 0.3, 0.6, 0.9, 1.0, 1.1], {3}),
 }

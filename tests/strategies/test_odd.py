@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oddarm
-from reference.odd import best_share, odd
+from reference.odd import odd
 
 EQUAL = [0.3, 0.3, 0.3, 0.8, 0.3, 0.3, 0.3]
 
@@ -23,12 +23,6 @@ def test_equals_a_plain_rendering(seed):
         ours.append(asked)
     assert ours == pulls
     assert search.result().outliers == [arm] == [3]
-
-
-def test_the_best_share_is_the_best():
-    """Of two arms the odd one and the others get what makes the least information the largest."""
-    assert best_share(0.5, 0.5001, 3) == pytest.approx(1 / 3, abs=0.1)
-    assert best_share(0.9, 0.1, 3) == pytest.approx(1 / 3, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ class LUCBBOC(ClusterStrategy):
     >>> oddarm.simulate(between, oddarm.strategies.LUCBBOC(clusters=3), max_outliers=1).outliers
     [3]
 
-    Cost: O(n log n) per round of one or two pulls; mostly fewer pulls than BOCElim.
+    Cost: O(n log n) per round of one or two pulls. Fewer pulls than BOCElim on some
+    instances, more where many gaps within clusters must be excluded.
 
     Args:
         clusters: K, how many clusters there are.
