@@ -42,7 +42,7 @@ class CountProblem:
         >>> problem.means.tolist(), problem.exact_means[2]
         ([0.1, 0.2, 0.7], Fraction(7, 10))
         >>> problem.groups(epsilon=2.5, max_outliers=1)
-        [Group(members=('c',), kind='upper', gap=0.5, max_epsilon=4.0)]
+        [Group(members=('c',), kind='upper', gap=0.5, max_epsilon=4.0, max_neighbours=1)]
     """
 
     name: str

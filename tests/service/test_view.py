@@ -54,7 +54,7 @@ def test_a_gap_that_only_pairs_of_arms_tell_of():
     assert cuts == {}
     assert max(seen["high"][:3]) > seen["low"][3]
     (gap,) = seen["gaps"]
-    assert seen["why"][-1].startswith("Intervals reach into the shaded gap: the evidence of several")
+    assert seen["why"][-1].startswith("Intervals reach into the shaded gap: the evidence of ")
     assert gap["width"] == seen["certificates"][0]["gap"][0] > 0
     assert seen["gap"] == gap
     assert seen["community"] == [0, 0, 0, 1]
