@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import socket
 import struct
 import threading
@@ -259,3 +260,18 @@ def test_an_ask_that_waits_has_the_time_for_it(monkeypatch):
         with pytest.raises(ServiceError, match="does not answer"):
             Client("http://127.0.0.1:1", timeout=10.0).ask("demo", wait_seconds=wait)
     assert allowed == [10.0, 70.0]
+
+
+def test_a_worker_that_has_a_name(monkeypatch):
+    """A client sends the name of its worker with each ask, if it has one."""
+    sent = []
+
+    def urlopen(request, timeout):
+        sent.append(json.loads(request.data))
+        raise TimeoutError(timeout)
+
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    for name in (None, "probe-3"):
+        with pytest.raises(ServiceError, match="does not answer"):
+            Client("http://127.0.0.1:1", worker=name).ask("demo")
+    assert [body.get("worker") for body in sent] == [None, "probe-3"]

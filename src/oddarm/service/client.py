@@ -69,12 +69,20 @@ class Client:
         url: Where the service is, such as http://127.0.0.1:8321.
         token: The token, if the service requires one.
         timeout: Seconds to wait for an answer.
+        worker: What the page calls this worker; by default its address.
 
     Every method raises ServiceError, with the message of the service, if the service refuses the
     request.
     """
 
-    def __init__(self, url: str, token: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 30.0,
+        *,
+        worker: str | None = None,
+    ) -> None:
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise ParameterError(
                 "the URL of the service has a user or a password in it, must have neither: "
@@ -83,6 +91,7 @@ class Client:
         self.url = url.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._timeout = timeout
+        self._worker = worker
 
     def studies(self) -> list[dict[str, Any]]:
         """Return a row for each study."""
@@ -127,7 +136,9 @@ class Client:
             wait_seconds: How long the service may wait with its answer, up to 60 s, while all pulls
                 that the study wants are in flight.
         """
-        body = {"limit": limit, "lease_seconds": lease_seconds}
+        body: dict[str, Any] = {"limit": limit, "lease_seconds": lease_seconds}
+        if self._worker is not None:
+            body["worker"] = self._worker
         if wait_seconds:
             body["wait_seconds"] = wait_seconds
         answer = self._json("POST", f"/studies/{name}/ask", body, wait_seconds)
