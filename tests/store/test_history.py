@@ -46,6 +46,7 @@ def test_a_history_is_in_the_database(storage):
     with open_study(storage, "demo") as study:
         study.note(moment(301))
         assert [each.pulls for each in study.history()] == [1, 2, 300, 301]
+        assert study.result().history == ((1, 1.5), (2, 1.5), (300, 1.5), (301, 1.5))
         study.delete()
         assert study.history() == []
         with pytest.raises(UnknownStudyError):

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
@@ -379,8 +380,12 @@ class Study:
             return search
 
     def result(self) -> Result:
-        """Return what is known now; at any time, not only at the end."""
-        return study_result(self.search())
+        """Return what is known now; at any time, not only at the end.
+
+        Its `history`, for the plot, is what was noted of this study (`history`).
+        """
+        history = tuple((moment.pulls, moment.evidence) for moment in self.history())
+        return replace(study_result(self.search()), history=history)
 
     def info(self) -> StudyInfo:
         """Return how far the study is."""
