@@ -305,9 +305,9 @@ def test_failing_coroutines():
     assert result.outliers == ["j"]
 
 
-@pytest.mark.parametrize("bad", [math.nan, 3, "many", [], None])
+@pytest.mark.parametrize("bad", [math.nan, "many", [], None])
 def test_bad_rewards_are_failures(bad):
-    """A value that is not a reward is a failed pull, with the rule in the error."""
+    """A value that is not a number is a failed pull, with the rule in the error."""
     result = oddarm.find(lambda arm: bad if arm == "b" else arm == "j", NAMES)
     assert list(result.errors) == ["b"]
     assert "must" in result.errors["b"]
