@@ -7,10 +7,13 @@ import os
 import platform
 import shlex
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,8 +24,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import oddarm
 from oddarm.errors import OddarmError, ParameterError
 from reproduction.claims import check_claims
+from reproduction.committed import COMMITTED, check_cells, read_cells, read_sweeps, sample
 from reproduction.report import write_report
-from reproduction.runs import DELTA, RHO, Cell, Plan, most_seconds, plan, run_cells
+from reproduction.runs import (
+    DELTA,
+    FIGURES,
+    RHO,
+    Plan,
+    kept,
+    most_seconds,
+    plan,
+    run_cells,
+    settings_of,
+)
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 
@@ -45,41 +59,80 @@ def _reproduce(arguments: Sequence[str]) -> None:
     given = _parser().parse_args(arguments)
     if given.data is not None and not given.data.is_dir():
         raise ParameterError(f"--data {given.data}: must be a folder.")
+    known = read_cells(given.start)
+    if given.check is not None:
+        _check(given, known)
+        return
     options = {name: getattr(given, name) for name in ("sizes", "runs", "cap", "problems")}
     wanted = replace(
         Plan.quick() if given.quick else Plan(),
         **{name: value for name, value in options.items() if value is not None},
     )
     cells = plan(wanted, given.data)
-    if not given.quick and not given.json:
-        hours = most_seconds(cells, given.workers) / 3600
+    have = {settings_of(result) for result in known}
+    new = [cell for cell in cells if settings_of(cell.settings) not in have]
+    if new and not given.quick and not given.json:
+        hours = most_seconds(new, given.workers) / 3600
         print(
-            f"{len(cells):,} cells; at most about {hours:.1f} hours on {given.workers} workers, "
-            "if every run reached its cap (most do not)",
+            f"{len(new):,} of {len(cells):,} cells are not in {given.start.name}; at most about "
+            f"{hours:.1f} hours on {given.workers} workers, if every run reached its cap (most do "
+            "not)",
             file=sys.stderr,
         )
-    results = _run(cells, given.out / "cells", given.workers)
-    page = write_report(results, given.out, _provenance(wanted), _command(arguments))
+    with _pool(given.workers, len(cells)) as (pool, progress):
+        results = run_cells(cells, given.out / "cells", pool, progress, known)
+    if given.data is None:
+        results += kept(known, wanted)
+    results.sort(key=lambda result: FIGURES.index(result["figure"]))
+    sweeps = read_sweeps(given.start.parent) if len(new) < len(results) else []
+    if new:
+        sweeps = [*sweeps, _sweep(wanted, len(new), _command(arguments))]
+    page = write_report(results, given.out, sweeps)
     claims = check_claims(results)
     if given.json:
         print(json.dumps([asdict(claim) for claim in claims], indent=2))
         return
     for claim in claims:
-        print(f"{claim.verdict:>15}  {claim.text}: {claim.ours}")
+        print(f"{claim.verdict:>15}  {claim.text} {claim.why}")
     print(f"\nreport: {page}")
+
+
+def _check(given: Namespace, known: Sequence[dict[str, Any]]) -> None:
+    chosen = sample(known, given.check, given.data)
+    with _pool(given.workers, len(chosen)) as (pool, progress):
+        checks = check_cells(chosen, pool, progress)
+    for check in checks:
+        print(check)
+    counts = Counter(check.outcome for check in checks)
+    print(
+        f"\nOf {len(checks)} cells, one run each: {counts['the same']} the same as committed, "
+        f"{counts['within']} within the spread of the committed runs, {counts['outside']} outside."
+    )
+    if counts["outside"]:
+        raise OddarmError(f"{counts['outside']} cells of {given.start} are not of this code.")
 
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m reproduction",
-        description="Redraw every figure of the paper's section 6 and judge its claims. Results "
-        "are kept per cell in OUT/cells: an interrupted sweep continues, a repeated one is "
-        "instant. The report is OUT/index.html, and OUT/report.md.",
+        description="Redraw every figure of the paper's section 6 and judge its claims. The sweep "
+        "goes on from the committed cells: with no option nothing is run and the report comes out "
+        "as it is committed. Results are kept per cell in OUT/cells: an interrupted sweep "
+        "continues, a repeated one is instant. The report is OUT/index.html, and OUT/report.md.",
     )
     add = parser.add_argument
     add(
         "--out", type=Path, default=Path("out/reproduction"),
         help="folder for report, figures and results [default: %(default)s]",
+    )  # fmt: skip
+    add(
+        "--from", dest="start", type=Path, default=COMMITTED, metavar="CELLS",
+        help="cells.json of a report: what it has is not run again [default: the committed one]",
+    )  # fmt: skip
+    add(
+        "--check", type=_count, metavar="N",
+        help="run nothing else: redo one run of N of these cells, and say whether it lies within "
+        "their spread",
     )  # fmt: skip
     add("--quick", action="store_true", help="a small sweep of about a minute")
     add(
@@ -111,8 +164,9 @@ def _sizes(text: str) -> tuple[int, ...]:
         raise ArgumentTypeError(f"{text}: must be numbers such as 20,50,100.") from None
 
 
-def _run(cells: Sequence[Cell], folder: Path, workers: int) -> list[dict[str, Any]]:
-    """Run the cells, with a progress bar if standard error is a terminal."""
+@contextmanager
+def _pool(workers: int, total: int) -> Iterator[tuple[Executor, Callable[[int], object]]]:
+    """Give worker processes and a progress bar, which shows if standard error is a terminal."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("cells"),
@@ -124,23 +178,23 @@ def _run(cells: Sequence[Cell], folder: Path, workers: int) -> list[dict[str, An
         transient=True,
         disable=not console.is_terminal,
     )
-    task = bar.add_task("cells", total=len(cells))
+    task = bar.add_task("cells", total=total)
     with bar, ProcessPoolExecutor(workers) as pool:
-        return run_cells(cells, folder, pool, lambda done: bar.update(task, completed=done))
+        yield pool, lambda done: bar.update(task, completed=done)
 
 
-def _provenance(wanted: Plan) -> dict[str, Any]:
+def _sweep(wanted: Plan, cells: int, command: str) -> dict[str, Any]:
+    """Return how cells were made, as an entry of sweeps.json."""
     return {
-        "oddarm": oddarm.__version__,
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "seeds": f"0 to {wanted.runs - 1}, for instances and rewards alike",
-        "rho": RHO,
-        "delta": DELTA,
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": command,
+        "cells": cells,
+        "runs": f"{wanted.runs} a cell, seeds 0 to {wanted.runs - 1} for instances and rewards",
         "cap": f"{wanted.cap:,} pulls a run, {wanted.slow_cap:,} for NRR and IB",
-        "runs": wanted.runs,
-        "sizes": list(wanted.sizes),
+        "rho, delta": f"{RHO}, {DELTA}",
+        "versions": f"oddarm {oddarm.__version__}, python {platform.python_version()}, "
+        f"numpy {version('numpy')}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
 
 

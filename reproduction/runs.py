@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +23,18 @@ from oddarm.strategies import Strategy, as_strategy
 from reproduction.counts import CountProblem
 from reproduction.shared import shared_set
 
-__all__ = ["Cell", "Plan", "most_seconds", "plan", "run_cell", "run_cells"]
+__all__ = [
+    "FIGURES",
+    "REAL",
+    "Cell",
+    "Plan",
+    "kept",
+    "most_seconds",
+    "plan",
+    "run_cell",
+    "run_cells",
+    "settings_of",
+]
 
 Radii = Literal["bernoulli", "hoeffding", "anytime"]
 RADII: tuple[Radii, ...] = ("bernoulli", "hoeffding", "anytime")
@@ -34,6 +45,11 @@ RHO = 0.9
 KS = (2.0, 2.5, 3.0)
 RANKINGS = ("adaptive", "gold")
 SIGMA_RULES = ("wrr", "rr", "nrr", "ib")
+FIGURES = ("synthetic", "keywords", "clicks", "epsilon")
+REAL = {"keywords": "kjv_keywords", "clicks": "upworthy_story_ctr"}
+"""The figures on real data, and the sets that they are drawn from."""
+MEASURED = ("correct", "f1", "pulls", "capped", "seconds")
+"""What a result has beside the settings of its cell."""
 CAPPED_RUNS = 2
 """After so many runs of a cell have reached the cap, the rest of them are not made."""
 
@@ -64,12 +80,26 @@ class Cell:
     runs: int
     means: tuple[float, ...] = ()
     delta: float = DELTA
+    capacity: int | None = None
 
     @property
     def key(self) -> str:
         """A name for the file of its result, which changes with all that decides the result."""
-        text = json.dumps([__version__, asdict(self)], sort_keys=True)
+        text = json.dumps([__version__, self._values()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings as they stand in a result: without means, which belong to the data."""
+        shown = {k: v for k, v in self._values().items() if k not in ("means", "runs")}
+        return shown | {"planned_runs": self.runs}
+
+    def _values(self) -> dict[str, Any]:
+        """Return all settings, the capacity only where it is not the paper's."""
+        values = asdict(self)
+        if self.capacity is None:
+            del values["capacity"]
+        return values
 
     def make_strategy(self) -> Strategy:
         """Return the strategy with its k."""
@@ -79,7 +109,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep covers.
+    """What a sweep covers; the defaults are those of the committed cells.
 
     Attributes:
         sizes: Numbers of arms of the synthetic instances.
@@ -90,10 +120,10 @@ class Plan:
     """
 
     sizes: tuple[int, ...] = SIZES
-    runs: int = 10
-    cap: int = 20_000_000
+    runs: int = 5
+    cap: int = 10_000_000
     slow_cap: int = 20_000
-    problems: int = 5
+    problems: int = 3
 
     @classmethod
     def quick(cls) -> Plan:
@@ -105,8 +135,8 @@ def plan(wanted: Plan, data: Path | None = None) -> list[Cell]:
     """Return all cells of a sweep; real data are included if their folder is given."""
     cells = list(_synthetic(wanted))
     if data is not None:
-        cells += _real(wanted, data, "keywords", "kjv_keywords")
-        cells += _real(wanted, data, "clicks", "upworthy_story_ctr")
+        for figure, name in REAL.items():
+            cells += _real(wanted, data, figure, name)
     cells += _epsilon(wanted)
     return cells
 
@@ -127,7 +157,9 @@ def _real(wanted: Plan, data: Path, figure: str, name: str) -> Iterator[Cell]:
         if not groups or found == wanted.problems:
             continue
         found += 1
-        yield from _compare(wanted, _cell_of(wanted, figure, problem, groups[-1].kind))
+        base = _cell_of(wanted, figure, problem, groups[-1].kind)
+        yield from _compare(wanted, base)
+        yield from _told(wanted, base, len(groups[-1].members))
 
 
 def _cell_of(wanted: Plan, figure: str, problem: CountProblem, kind: str) -> Cell:
@@ -153,6 +185,19 @@ def _compare(wanted: Plan, base: Cell) -> Iterator[Cell]:
         for radii in ("anytime",) if strategy == "adaptive" else RADII:
             for k in KS if strategy in SIGMA_RULES else (None,):
                 yield replace(base, strategy=strategy, k=k, radii=radii, cap=cap)
+
+
+def _told(wanted: Plan, base: Cell, labelled: int) -> Iterator[Cell]:
+    """The rankings where they may return as many outliers as are labelled, if that is fewer.
+
+    With the paper's capacity they must also order arms of the bulk, whose means can be arbitrarily
+    close. The sigma rules have no capacity: their cells are those of `_compare`.
+    """
+    if labelled == Problem(epsilon=base.epsilon, rho=RHO).max_members(base.n):
+        return
+    for cell in _compare(wanted, base):
+        if cell.strategy in RANKINGS:
+            yield replace(cell, capacity=labelled)
 
 
 def _cap(wanted: Plan, strategy: str, n: int) -> int:
@@ -198,10 +243,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         f1.append(2 * len(found & truth) / (len(found) + len(truth)))
         pulls.append(result.pulls)
         capped.append(not ended)
-    values = {k: v for k, v in asdict(cell).items() if k not in ("means", "runs")}
     return {
-        **values,
-        "planned_runs": cell.runs,
+        **cell.settings,
         "correct": correct,
         "f1": f1,
         "pulls": pulls,
@@ -217,7 +260,7 @@ def _instance(cell: Cell, run: int) -> tuple[np.ndarray[Any, Any], set[int], int
         return instance.means, set(instance.outliers), instance.problem.max_members(cell.n)
     means = np.array(cell.means)
     group = outlier_groups(means, cell.epsilon, RHO)[-1]
-    most = Problem(epsilon=cell.epsilon, rho=RHO).max_members(cell.n)
+    most = cell.capacity or Problem(epsilon=cell.epsilon, rho=RHO).max_members(cell.n)
     return means, {int(str(i)) for i in group.members}, most
 
 
@@ -226,6 +269,7 @@ def run_cells(
     folder: Path,
     executor: Executor,
     progress: Callable[[int], object],
+    known: Iterable[Mapping[str, Any]] = (),
 ) -> list[dict[str, Any]]:
     """Run all cells that have no result yet, and return the results of all, in order.
 
@@ -234,9 +278,15 @@ def run_cells(
         folder: Where results are kept, one file a cell.
         executor: Any `concurrent.futures.Executor`.
         progress: Called with the number of cells done.
+        known: Results from elsewhere; those of the folder are preferred.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    done = {cell.key: found for cell in cells if (found := _read(folder, cell)) is not None}
+    elsewhere = {settings_of(result): dict(result) for result in known}
+    done = {
+        cell.key: found
+        for cell in cells
+        if (found := _read(folder, cell) or elsewhere.get(settings_of(cell.settings)))
+    }
     waiting = [cell for cell in cells if cell.key not in done]
     progress(len(done))
     futures: dict[Future[dict[str, Any]], Cell] = {}
@@ -253,6 +303,22 @@ def run_cells(
         for future in futures:  # interrupted, or a cell has failed: start nothing more
             future.cancel()
     return [done[cell.key] for cell in cells]
+
+
+def settings_of(result: Mapping[str, Any]) -> str:
+    """Return the settings of a result, which tell it from all others of the same data."""
+    return json.dumps({k: v for k, v in result.items() if k not in MEASURED}, sort_keys=True)
+
+
+def kept(results: Iterable[dict[str, Any]], wanted: Plan) -> list[dict[str, Any]]:
+    """Return the results on real data that belong to a sweep, for where the data are not given."""
+    return [
+        result
+        for result in results
+        if result["figure"] in REAL
+        and result["planned_runs"] == wanted.runs
+        and result["cap"] == _cap(wanted, result["strategy"], result["n"])
+    ]
 
 
 def _read(folder: Path, cell: Cell) -> dict[str, Any] | None:
