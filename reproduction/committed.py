@@ -30,6 +30,7 @@ LEVEL = 0.99  # of the interval in which one more run lies
 FEW = 2  # runs whose spread says nothing
 NEAR = math.log(2)  # what one run may differ by where the spread is not known
 
+Means = dict[tuple[str, str], tuple[float, ...]]  # by figure and instance
 Outcome = Literal["the same", "within", "outside"]
 
 
@@ -121,7 +122,7 @@ def _outcome(result: dict[str, Any], pulls: int, correct: bool, capped: bool) ->
     return "within" if abs(math.log(pulls) - fmean(logs)) <= reach else "outside"
 
 
-def _cell_of(result: dict[str, Any], means: dict[tuple[str, str], tuple[float, ...]]) -> Cell | None:
+def _cell_of(result: dict[str, Any], means: Means) -> Cell | None:
     """Return the cell of a result; None if it is of real data that are not given."""
     names = {field.name for field in fields(Cell)}
     settings = {name: value for name, value in result.items() if name in names}
@@ -131,7 +132,7 @@ def _cell_of(result: dict[str, Any], means: dict[tuple[str, str], tuple[float, .
     return Cell(**settings, runs=result["planned_runs"], means=means.get(here, ()))
 
 
-def _means(data: Path) -> dict[tuple[str, str], tuple[float, ...]]:
+def _means(data: Path) -> Means:
     return {
         (figure, problem.name.split("/")[-1]): tuple(problem.means.tolist())
         for figure, name in REAL.items()

@@ -37,7 +37,7 @@ from reproduction.claims import (
 )
 from reproduction.illustrations import Illustration, illustrations
 
-__all__ = ["Drawing", "draw_all"]
+__all__ = ["HEADINGS", "Drawing", "draw_all"]
 
 DPI = 110
 SHADES = 96  # colours kept in a PNG: more than a chart needs, and a third of the size
@@ -72,6 +72,11 @@ class Drawing:
     title: str
     caption: str
     path: Path
+
+    @property
+    def figure(self) -> str:
+        """The figure that it is one of, such as "figure3"."""
+        return self.stem.split("-")[0]
 
 
 def draw_all(cells: Sequence[Cell], folder: Path) -> list[Drawing]:
@@ -405,7 +410,8 @@ _PULLS = (
 _REAL = (
     "Correct runs and F1 are means over instances, the sigma rules with their best k for each; the "
     "dotted line is 90 %. “Fair”: no more outliers may be returned than are labelled. Pulls: "
-    + _PULLS[0].lower() + _PULLS[1:]
+    + _PULLS[0].lower()
+    + _PULLS[1:]
 )
 _TEXTS = {
     "figure1": (
@@ -421,3 +427,5 @@ _TEXTS = {
     "figure5": ("Figure 5. Click data", _REAL),
     "figure6": ("Figure 6. Pulls against ε", _PULLS),
 }
+HEADINGS = {stem: title for stem, (title, _) in _TEXTS.items()}
+"""The figures, each with its heading."""

@@ -1,34 +1,47 @@
-"""The report of an evaluation: an HTML page, the same in Markdown, figures and all cells."""
+"""The report of an evaluation: an HTML page, the same in Markdown, figures and all cells.
+
+Both pages have the same sections: ten lines, one section for each figure with its claims, the
+rules of the verdicts, all cells, and how they were made.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
 from pathlib import Path
-from statistics import fmean, geometric_mean
 from typing import Any
 
 from reproduction.claims import (
     RADII,
+    RULES,
     Cell,
     Claim,
     best_cells,
+    capital,
     check_claims,
     correctness,
     mean_f1,
     mean_pulls,
     percent,
-    radii_of,
     strategy_label,
 )
-from reproduction.figures import Drawing, draw_all
+from reproduction.figures import HEADINGS, Drawing, draw_all
+from reproduction.summary import basis, ten_lines
 
 __all__ = ["write_report"]
 
 TITLE = "The evaluation, repeated"
+FAIR_ROW = "With the fair capacity:"
+FAIR = (
+    "With the fair capacity GOLD may return as many outliers as are labelled. The paper's n(1-ρ) "
+    "is more on most of these data: GOLD must then order arms of the bulk as well, whose means "
+    "nearly coincide."
+)
+COMMANDS = """python -m reproduction             # this report again, from the committed cells
+python -m reproduction --check 20  # redo one run of 20 cells: are they within their spread?"""
 COLUMNS = (
     "figure", "instance", "kind", "n", "ε", "strategy", "k", "radii", "δ", "runs", "correct",
     "F1", "pulls", "capped", "cap", "seconds",
@@ -40,17 +53,16 @@ BADGES = {
     "not measured": "none",
 }
 
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
-def write_report(
-    cells: Sequence[Cell], folder: Path, provenance: dict[str, Any], command: str
-) -> Path:
-    """Write index.html, report.md, cells.json and the figures into a folder.
+
+def write_report(cells: Sequence[Cell], folder: Path, sweeps: Sequence[dict[str, Any]]) -> Path:
+    """Write index.html, report.md, cells.json, sweeps.json and the figures into a folder.
 
     Args:
         cells: The measured cells.
         folder: Where to write; made if it does not exist.
-        provenance: How the cells were made: machine, versions, seeds, data.
-        command: The command that repeats it.
+        sweeps: How the cells were made, one entry for each sweep: command, versions, machine.
 
     Returns:
         The path of index.html, which needs no other file.
@@ -59,10 +71,12 @@ def write_report(
     drawings = draw_all(cells, folder)
     claims = check_claims(cells)
     (folder / "cells.json").write_text(_cells_json(cells), encoding="utf-8")
-    markdown = _markdown(cells, claims, drawings, provenance, command)
+    made = json.dumps(sweeps, ensure_ascii=False, indent=2) + "\n"
+    (folder / "sweeps.json").write_text(made, encoding="utf-8")
+    markdown = _markdown(cells, claims, drawings, sweeps)
     (folder / "report.md").write_text(markdown, encoding="utf-8")
     page = folder / "index.html"
-    page.write_text(_html(cells, claims, drawings, provenance, command), encoding="utf-8")
+    page.write_text(_html(cells, claims, drawings, sweeps), encoding="utf-8")
     return page
 
 
@@ -72,83 +86,45 @@ def _cells_json(cells: Sequence[Cell]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def _summary(cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
-    counts = Counter(claim.verdict for claim in claims)
-    verdicts = [
-        text
-        for text in (
-            _verdicts(counts["holds"], "holds", "hold"),
-            _verdicts(counts["holds in part"], "holds in part", "hold in part"),
-            _verdicts(counts["does not hold"], "does not hold", "do not hold"),
-            _verdicts(counts["not measured"], "was not measured", "were not measured"),
-        )
-        if text
-    ]
-    runs = sum(len(cell["pulls"]) for cell in cells)
-    pulls = sum(sum(cell["pulls"]) for cell in cells)
-    sentences = [
-        f"Of the {len(claims)} claims of the paper's evaluation, {_listed(verdicts)}.",
-        *_gold_sentence(cells),
-        *_adaptive_sentences(cells),
-        f"This rests on {runs:,} runs in {len(cells):,} cells, {pulls:,} pulls altogether.",
-    ]
-    capped = sum(any(cell["capped"]) for cell in cells)
-    if capped:
-        sentences.append(
-            f"In {capped:,} cells runs reached the cap on pulls; their pulls are lower bounds, and "
-            "such a run does not count as correct, whatever its ranking at that moment."
-        )
-    return " ".join(sentences)
+def _measured(claim: Claim) -> Table:
+    """Return what was measured: a row for each number, a column for each kind of radii."""
+    radii = [name for name in RADII if any(part.radii == name for part in claim.parts)]
+    rows = []
+    for fair, parts in groupby(claim.parts, key=lambda part: part.fair):
+        values: dict[str, dict[str, str]] = {}
+        for part in parts:
+            for name, value in part.rows:
+                values.setdefault(name, {})[part.radii] = value
+        if fair:
+            rows.append([FAIR_ROW, *("" for _ in radii)])
+        rows += [[name, *(line.get(r, "–") for r in radii)] for name, line in values.items()]
+    return ["", *(capital(RADII[name]) for name in radii)], rows
 
 
-def _gold_sentence(cells: Sequence[Cell]) -> list[str]:
-    shares = [correctness(c) for c in cells if c["strategy"] == "gold" and c["pulls"]]
-    if not shares:
-        return []
-    good = sum(share >= 0.9 for share in shares)
-    where = f"{good:,} of its {len(shares):,} cells (lowest {percent(min(shares))})"
-    return [f"GOLD is correct in at least 90 % of the runs in {where}."]
+def _beside(claim: Claim) -> str:
+    """Say what other radii, or the fair capacity, would give; nothing if the same."""
+    return " ".join(
+        f"{capital(name)} the verdict would be “{verdict}”."
+        for name, verdict in claim.beside
+        if verdict != claim.verdict
+    )
 
 
-def _adaptive_sentences(cells: Sequence[Cell]) -> list[str]:
-    """Say what the adaptive strategy, which is not the paper's, needs beside GOLD."""
-    mine = {
-        (cell["instance"], cell["epsilon"]): cell
-        for cell in cells
-        if cell["strategy"] == "adaptive" and cell["figure"] == "synthetic" and cell["pulls"]
-    }
-    if not mine:
-        return []
-    right = fmean(correctness(cell) for cell in mine.values())
-    beyond = "Beyond the paper: the adaptive strategy, with proved intervals, is drawn beside every"
-    sentences = [f"{beyond} kind of radii. It is right in {percent(right)} of the synthetic runs."]
-    for radii in radii_of(cells):
-        ratios = [
-            mean_pulls(cell) / mean_pulls(mine[place])
-            for cell in cells
-            if cell["strategy"] == "gold" and cell["radii"] == radii
-            if cell["figure"] == "synthetic" and cell["pulls"]
-            if (place := (cell["instance"], cell["epsilon"])) in mine
-        ]
-        if ratios:
-            sentences.append(
-                f"GOLD with {RADII[radii]} needs {geometric_mean(ratios):.1f} times its "
-                f"pulls (geometric mean; {min(ratios):.1f} to {max(ratios):.1f})."
-            )
-    return sentences
-
-
-def _verdicts(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}" if count else ""
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+def _sections(
+    claims: Sequence[Claim], drawings: Sequence[Drawing]
+) -> Iterable[tuple[str, str, list[Claim], list[Drawing]]]:
+    """Yield each figure's name and heading, with its claims and its drawings."""
+    for figure, heading in HEADINGS.items():
+        mine = [claim for claim in claims if claim.figure == figure]
+        drawn = [drawing for drawing in drawings if drawing.figure == figure]
+        if mine or drawn:
+            yield figure, heading, mine, drawn
 
 
 def _row(cell: Cell) -> list[str]:
     ran = len(cell["pulls"])
     runs = str(ran) if ran == cell["planned_runs"] else f"{ran} of {cell['planned_runs']}"
+    fair = f", {cell['capacity']} at most" if cell.get("capacity") else ""
     k = "" if cell["k"] is None else f"{cell['k']:g}"
     capped = sum(cell["capped"])
     figures = ["", "", ""]
@@ -159,53 +135,66 @@ def _row(cell: Cell) -> list[str]:
         ]  # fmt: skip
     return [
         cell["figure"], str(cell["instance"]), cell["kind"], str(cell["n"]),
-        f"{cell['epsilon']:g}", strategy_label(cell["strategy"]), k, cell["radii"],
+        f"{cell['epsilon']:g}", strategy_label(cell["strategy"]) + fair, k, cell["radii"],
         f"{cell['delta']:g}", runs, *figures, str(capped or ""), f"{cell['cap']:,}",
         f"{cell['seconds']:.1f}",
     ]  # fmt: skip
 
 
-def _details(provenance: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(str(key), _shown(value)) for key, value in provenance.items()]
-
-
-def _shown(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _sweep_rows(sweeps: Sequence[dict[str, Any]]) -> Table:
+    """Return how the cells were made, a column for each sweep."""
+    names = list(dict.fromkeys(name for sweep in sweeps for name in sweep))
+    head = ["", *(f"sweep {at}" for at in range(1, len(sweeps) + 1))]
+    return head, [[name, *(str(sweep.get(name, "–")) for sweep in sweeps)] for name in names]
 
 
 def _markdown(
     cells: Sequence[Cell],
     claims: Sequence[Claim],
     drawings: Sequence[Drawing],
-    provenance: dict[str, Any],
-    command: str,
+    sweeps: Sequence[dict[str, Any]],
 ) -> str:
-    head = ("", "claim", "paper", "measured", "verdict", "why")
-    rows = [(str(c.number), c.text, c.paper, c.ours, f"**{c.verdict}**", c.why) for c in claims]
     parts = [
         f"# {TITLE}",
-        _summary(cells, claims),
-        "## Claims",
-        _md_table(head, rows),
-        "## Figures",
+        "## In ten lines",
+        "\n".join(f"{at}. {line}" for at, line in enumerate(ten_lines(cells, claims), start=1)),
+        basis(cells),
     ]
-    for drawing in drawings:
-        parts.append(f"### {drawing.title}")
-        parts.append(f"![{drawing.title}]({drawing.path.name})")
-        parts.append(drawing.caption)
+    for _, heading, mine, drawn in _sections(claims, drawings):
+        parts.append(f"## {heading}")
+        for claim in mine:
+            parts += _md_claim(claim)
+        parts += [f"![{drawing.title}]({drawing.path.name})" for drawing in drawn]
+        parts += [drawing.caption for drawing in drawn[:1]]
     parts += [
+        "## How a verdict is taken",
+        "\n".join(f"- {rule}" for rule in RULES),
         "## Cells",
         "The sigma rules with their best k; [cells.json](cells.json) has every k and every run.",
-        _md_table(COLUMNS, [_row(cell) for cell in best_cells(cells)]),
-        "## Provenance",
-        _md_table(("", ""), _details(provenance)),
+        _md_table((COLUMNS, [_row(cell) for cell in best_cells(cells)])),
+        "## How the cells were made",
+        _md_table(_sweep_rows(sweeps)),
         "## Again",
-        f"```sh\n{command}\n```",
+        f"```sh\n{COMMANDS}\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _md_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _md_claim(claim: Claim) -> list[str]:
+    texts = [
+        f"### Claim {claim.number}. {claim.text}",
+        f"The paper: {claim.paper}.",
+        " ".join(filter(None, (f"**{claim.verdict}**: {claim.why}", _beside(claim)))),
+    ]
+    if claim.parts:
+        texts.append(_md_table(_measured(claim)))
+    if any(part.fair for part in claim.parts):
+        texts.append(FAIR)
+    return texts
+
+
+def _md_table(table: Table) -> str:
+    head, rows = table
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(_md_cell, line)) + " |" for line in lines)
 
@@ -218,60 +207,90 @@ def _html(
     cells: Sequence[Cell],
     claims: Sequence[Claim],
     drawings: Sequence[Drawing],
-    provenance: dict[str, Any],
-    command: str,
+    sweeps: Sequence[dict[str, Any]],
 ) -> str:
+    lines = "\n".join(f"<li>{escape(line)}" for line in ten_lines(cells, claims))
     body = [
         f"<h1>{TITLE}</h1>",
-        f'<p class="lead">{escape(_summary(cells, claims))}</p>',
-        "<h2>Claims</h2>",
-        _html_claims(claims, drawings),
-        "<h2>Figures</h2>",
-        *map(_html_figure, drawings),
+        f"<h2>In ten lines</h2>\n<ol class=lead>{lines}</ol>",
+        f"<p>{escape(basis(cells))}</p>",
+        _html_overview(claims),
+    ]
+    for figure, heading, mine, drawn in _sections(claims, drawings):
+        body.append(f'<h2 id="{figure}">{escape(heading)}</h2>')
+        body += map(_html_claim, mine)
+        body += _html_figures(drawn)
+    body += [
+        "<h2>How a verdict is taken</h2>",
+        "<ul>" + "".join(f"<li>{escape(rule)}" for rule in RULES) + "</ul>",
         "<h2>Cells</h2>",
         f"<details><summary>All {len(cells):,} cells</summary>",
-        '<div class="wide">' + _html_table(COLUMNS, map(_row, cells), "cells") + "</div></details>",
-        "<h2>Provenance</h2>",
-        _html_table((), _details(provenance), "facts"),
+        _html_table((COLUMNS, [_row(cell) for cell in cells]), "cells") + "</details>",
+        "<h2>How the cells were made</h2>",
+        _html_table(_sweep_rows(sweeps), "facts"),
         "<h2>Again</h2>",
-        f"<pre><code>{escape(command)}</code></pre>",
+        f"<pre><code>{escape(COMMANDS)}</code></pre>",
     ]
-    return _PAGE.format(title=TITLE, style=_STYLE, body="\n".join(body))
+    text = "\n".join(body).replace(" %", "&nbsp;%")
+    return _PAGE.format(title=TITLE, style=_STYLE, body=text)
 
 
-def _html_claims(claims: Sequence[Claim], drawings: Sequence[Drawing]) -> str:
-    rows = []
-    for claim in claims:
-        links = " ".join(
-            f'<a href="#{escape(d.stem)}">{escape(d.stem)}</a>'
-            for d in drawings
-            if d.stem.split("-")[0] == claim.figure
-        )
-        ours = "".join(f"<p>{escape(line)}</p>" for line in claim.ours.splitlines())
-        badge = f'<span class="badge {BADGES[claim.verdict]}">{escape(claim.verdict)}</span>'
-        rows.append(
-            f"<tr><td>{claim.number}<td><p><strong>{escape(claim.text)}</strong></p>"
-            f"<p>Paper: {escape(claim.paper)}.</p><p class=small>{links}</p>"
-            f"<td>{ours}<td>{badge}<p>{escape(claim.why)}</p>"
-        )
-    head = "<tr><th><th>Claim<th>Measured<th>Verdict"
-    return f'<div class="wide"><table class="claims">{head}{"".join(rows)}</table></div>'
+def _html_overview(claims: Sequence[Claim]) -> str:
+    """Return the claims, each with its verdict and a link to its section."""
+    rows = "".join(
+        f'<tr><td>{claim.number}<td><a href="#claim{claim.number}">{escape(claim.text)}</a>'
+        f"<td>{_badge(claim)}"
+        for claim in claims
+    )
+    return f'<table class="claims">{rows}</table>'
+
+
+def _badge(claim: Claim) -> str:
+    return f'<span class="badge {BADGES[claim.verdict]}">{escape(claim.verdict)}</span>'
+
+
+def _html_claim(claim: Claim) -> str:
+    texts = [
+        f'<h3 id="claim{claim.number}">Claim {claim.number}. {escape(claim.text)}</h3>',
+        f"<p>The paper: {escape(claim.paper)}.</p>",
+        (
+            f"<p><strong>{escape(capital(claim.verdict))}.</strong> {escape(claim.why)} "
+            f"{escape(_beside(claim))}</p>"
+        ),
+    ]
+    if claim.parts:
+        texts.append(_html_table(_measured(claim), "measured"))
+    if any(part.fair for part in claim.parts):
+        texts.append(f"<p>{escape(FAIR)}</p>")
+    return "\n".join(texts)
+
+
+def _html_figures(drawings: Sequence[Drawing]) -> list[str]:
+    """Return the first drawing of a figure, and the others to be opened."""
+    shown = [_html_figure(drawing) for drawing in drawings]
+    caption = [f"<p class=caption>{escape(drawing.caption)}</p>" for drawing in drawings[:1]]
+    others = [
+        f"<details><summary>{escape(drawing.title)}</summary>{figure}</details>"
+        for drawing, figure in zip(drawings[1:], shown[1:], strict=True)
+    ]
+    return [*shown[:1], *caption, *others]
 
 
 def _html_figure(drawing: Drawing) -> str:
     data = base64.b64encode(drawing.path.read_bytes()).decode("ascii")
     title = escape(drawing.title)
+    caption = "" if drawing.title == HEADINGS[drawing.figure] else title
     return (
-        f'<figure id="{escape(drawing.stem)}"><figcaption><strong>{title}.</strong> '
-        f"{escape(drawing.caption)}</figcaption>"
+        f"<figure><figcaption>{caption}</figcaption>"
         f'<img alt="{title}" src="data:image/png;base64,{data}"></figure>'
     )
 
 
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str) -> str:
-    top = "<tr>" + "".join(f"<th>{escape(text)}" for text in head) if head else ""
+def _html_table(table: Table, name: str) -> str:
+    head, rows = table
+    top = "<tr>" + "".join(f"<th>{escape(text)}" for text in head)
     lines = ("<tr>" + "".join(f"<td>{escape(text)}" for text in row) for row in rows)
-    return f'<table class="{name}">{top}' + "\n".join(lines) + "</table>"
+    return f'<div class="wide"><table class="{name}">{top}' + "\n".join(lines) + "</table></div>"
 
 
 _PAGE = """<!DOCTYPE html>
@@ -303,26 +322,31 @@ main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.2rem 4rem; }
 h1, h2, th, .badge, table, figcaption, summary { font-family: system-ui, sans-serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
 h2 { font-size: 1.3rem; margin: 2.6rem 0 .8rem; border-bottom: 1px solid var(--line); }
-.lead { font-size: 1.12rem; max-width: 46rem; }
+.lead { max-width: 46rem; padding-left: 1.4rem; }
+.lead li { margin-bottom: .35rem; }
 a { color: var(--link); }
 table { border-collapse: collapse; font-size: .82rem; line-height: 1.45; }
 th, td { text-align: left; vertical-align: top; padding: .45rem .7rem .45rem 0;
   border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
 td p { margin: 0 0 .4rem; }
-.claims td:nth-child(2) { width: 30%; }
-.claims td:nth-child(3) { width: 38%; }
+.claims { font-size: .9rem; }
+.measured { font-variant-numeric: tabular-nums; width: 100%; min-width: 34rem; }
+.measured td:first-child { color: var(--soft); min-width: 9rem; }
+h3 { font: 600 1.02rem/1.4 system-ui, sans-serif; margin: 2rem 0 .5rem; scroll-margin-top: 1rem; }
+p, ul { max-width: 46rem; }
 .cells { font-size: .74rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .cells td, .cells th { padding: .15rem .7rem .15rem 0; }
 .facts td:first-child { color: var(--soft); white-space: nowrap; }
-.small { font-size: .76rem; }
+.facts td { min-width: 12rem; }
 .wide { overflow-x: auto; }
-.badge { display: inline-block; margin-bottom: .4rem; padding: .1rem .6rem; border-radius: 1rem;
+.badge { display: inline-block; padding: .1rem .6rem; border-radius: 1rem;
   font-size: .78rem; font-weight: 600; white-space: nowrap; color: #fff; }
 .yes { background: #00684c; } .part { background: #8a5a00; } .no { background: #a83c00; }
 .none { background: #666; }
 figure { margin: 2rem 0; scroll-margin-top: 1rem; }
-figcaption { font-size: .88rem; max-width: 46rem; margin-bottom: .6rem; }
+figcaption, .caption, summary { font: .88rem/1.5 system-ui, sans-serif; }
+figcaption { font-weight: 600; margin-bottom: .6rem; }
 img { max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line);
   border-radius: 6px; }
 pre { background: var(--block); padding: .9rem 1rem; border-radius: 6px; overflow-x: auto;
