@@ -33,7 +33,7 @@ def test_quick(tmp_path):
     assert "GOLD finds the outliers in every run" in shown.stdout
     page = (tmp_path / "r" / "index.html").read_text(encoding="utf-8")
     assert "data:image/png;base64," in page
-    assert "python -m reproduction --quick --out r<" in page
+    assert "python -m reproduction --quick --out r" in page
     assert str(tmp_path) not in page
     assert len(json.loads((tmp_path / "r" / "cells.json").read_text(encoding="utf-8"))) > 100
     assert (tmp_path / "r" / "figure3-bernoulli.png").is_file()

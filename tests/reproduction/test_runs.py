@@ -1,11 +1,13 @@
 """The runs behind the figures: planned, kept, resumed."""
 
+import hashlib
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
+from oddarm import __version__
 from reproduction import runs
 from reproduction.runs import Cell, Plan, most_seconds, plan, run_cell, run_cells
 
@@ -50,6 +52,40 @@ def test_sigma_rules_are_judged_by_their_set():
     """A rule that returns a set is right if the set is, not if its ranking happens to be."""
     found = run_cell(replace(EASY, instance="intermediate-20-5", strategy="wrr", k=3.0))
     assert not any(found["correct"])
+
+
+def test_the_fair_capacity_is_planned_for_the_rankings(shared_data):
+    """Where fewer arms are labelled than may be returned, the rankings run with both capacities."""
+    cells = plan(Plan(), shared_data)
+    fair = [c for c in cells if c.capacity]
+    assert {c.strategy for c in fair} == set(runs.RANKINGS)
+    for cell in fair:
+        assert replace(cell, capacity=None) in cells
+        assert cell.capacity < 0.1 * cell.n
+    small = replace(fair[0], strategy="gold", cap=200, runs=1)
+    assert run_cell(small)["capacity"] == fair[0].capacity
+    assert "capacity" not in run_cell(replace(small, capacity=None))
+
+
+def test_the_key_of_a_cell_stays():
+    """A capacity changes the key, and cells without one keep the key that they always had."""
+    names = [*vars(EASY)]
+    assert names[-1] == "capacity"
+    values = {name: getattr(EASY, name) for name in names[:-1]}
+    text = json.dumps([__version__, values], sort_keys=True)
+    assert EASY.key == hashlib.sha256(text.encode()).hexdigest()[:20]
+    assert replace(EASY, capacity=2).key != EASY.key
+
+
+def test_known_results_are_not_run_again(tmp_path):
+    """Results from elsewhere are taken where their settings are the cell's, and only there."""
+    known = {**run_cell(replace(EASY, cap=100)), "cap": EASY.cap}
+    other = replace(EASY, runs=2)
+    with ThreadPoolExecutor(1) as pool:
+        found = run_cells([EASY, other], tmp_path, pool, id, [known])
+    assert found[0] == known
+    assert found[1]["pulls"] != known["pulls"]
+    assert [path.stem for path in tmp_path.iterdir()] == [other.key]
 
 
 def test_results_are_kept(tmp_path):
