@@ -30,6 +30,7 @@ from reproduction.runs import (
     DELTA,
     FIGURES,
     RHO,
+    Cell,
     Plan,
     kept,
     most_seconds,
@@ -86,7 +87,7 @@ def _reproduce(arguments: Sequence[str]) -> None:
     results.sort(key=lambda result: FIGURES.index(result["figure"]))
     sweeps = read_sweeps(given.start.parent) if len(new) < len(results) else []
     if new:
-        sweeps = [*sweeps, _sweep(wanted, len(new), _command(arguments))]
+        sweeps = [*sweeps, _sweep(wanted, new, _command(arguments))]
     page = write_report(results, given.out, sweeps)
     claims = check_claims(results)
     if given.json:
@@ -183,12 +184,14 @@ def _pool(workers: int, total: int) -> Iterator[tuple[Executor, Callable[[int], 
         yield pool, lambda done: bar.update(task, completed=done)
 
 
-def _sweep(wanted: Plan, cells: int, command: str) -> dict[str, Any]:
+def _sweep(wanted: Plan, cells: Sequence[Cell], command: str) -> dict[str, Any]:
     """Return how cells were made, as an entry of sweeps.json."""
+    figures = Counter(cell.figure for cell in cells)
+    shares = ", ".join(f"{count} {figure}" for figure, count in figures.items())
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "command": command,
-        "cells": cells,
+        "cells": f"{len(cells):,}: {shares}",
         "runs": f"{wanted.runs} a cell, seeds 0 to {wanted.runs - 1} for instances and rewards",
         "cap": f"{wanted.cap:,} pulls a run, {wanted.slow_cap:,} for NRR and IB",
         "rho, delta": f"{RHO}, {DELTA}",

@@ -10,11 +10,11 @@ import base64
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from reproduction.claims import (
+    FAIRLY,
     RADII,
     RULES,
     Cell,
@@ -34,14 +34,17 @@ from reproduction.summary import basis, ten_lines
 __all__ = ["write_report"]
 
 TITLE = "The evaluation, repeated"
-FAIR_ROW = "With the fair capacity:"
 FAIR = (
     "With the fair capacity GOLD may return as many outliers as are labelled. The paper's n(1-ρ) "
     "is more on most of these data: GOLD must then order arms of the bulk as well, whose means "
     "nearly coincide."
 )
-COMMANDS = """python -m reproduction             # this report again, from the committed cells
-python -m reproduction --check 20  # redo one run of 20 cells: are they within their spread?"""
+COMMANDS = """# this report again, from the committed cells; nothing is run
+python -m reproduction
+# redo one run of 20 cells: are they within the spread of the committed runs?
+python -m reproduction --check 20
+# a wider sweep, which runs what is missing
+python -m reproduction --data DATA --runs 10 --problems 5"""
 COLUMNS = (
     "figure", "instance", "kind", "n", "ε", "strategy", "k", "radii", "δ", "runs", "correct",
     "F1", "pulls", "capped", "cap", "seconds",
@@ -87,26 +90,28 @@ def _cells_json(cells: Sequence[Cell]) -> str:
 
 
 def _measured(claim: Claim) -> Table:
-    """Return what was measured: a row for each number, a column for each kind of radii."""
-    radii = [name for name in RADII if any(part.radii == name for part in claim.parts)]
-    rows = []
-    for fair, parts in groupby(claim.parts, key=lambda part: part.fair):
-        values: dict[str, dict[str, str]] = {}
-        for part in parts:
-            for name, value in part.rows:
-                values.setdefault(name, {})[part.radii] = value
-        if fair:
-            rows.append([FAIR_ROW, *("" for _ in radii)])
-        rows += [[name, *(line.get(r, "–") for r in radii)] for name, line in values.items()]
-    return ["", *(capital(RADII[name]) for name in radii)], rows
+    """Return what was measured: a row for each number, a column for each kind of radii.
+
+    What the fair capacity gives stands beside what the paper's does.
+    """
+    rows: dict[str, dict[tuple[str, bool], str]] = {}
+    for part in claim.parts:
+        for name, value in part.rows:
+            rows.setdefault(name, {})[part.radii, part.fair] = value
+    measured = {(part.radii, part.fair) for part in claim.parts}
+    columns = [(radii, fair) for radii in RADII for fair in (False, True)]
+    columns = [column for column in columns if column in measured]
+    head = ["… fair capacity" if fair else capital(RADII[radii]) for radii, fair in columns]
+    table = [[name, *(row.get(column, "–") for column in columns)] for name, row in rows.items()]
+    return ["", *head], table
 
 
 def _beside(claim: Claim) -> str:
-    """Say what other radii, or the fair capacity, would give; nothing if the same."""
+    """Say what other radii would give if it is not the same, and what the fair capacity would."""
     return " ".join(
         f"{capital(name)} the verdict would be “{verdict}”."
         for name, verdict in claim.beside
-        if verdict != claim.verdict
+        if verdict != claim.verdict or name == FAIRLY
     )
 
 
