@@ -68,8 +68,8 @@ RULES = (
         "holds in part otherwise."
     ),
     (
-        "The radii as printed decide. The proved radii, and the fair capacity of claims 5 and "
-        "6, stand beside with the verdict that they would give."
+        "The radii as printed decide where they were measured. The proved radii, and the fair "
+        "capacity of claims 5 and 6, stand beside with the verdict that they would give."
     ),
     (
         "Every strategy with a k has its best k on every instance: the most often correct "
@@ -83,8 +83,9 @@ RULES = (
     (
         "Pulls are compared where WRR is right in half of its runs and not both reach the "
         "cap. The part holds if the mean saving, 1 − ratio over instances, is at most 5 "
-        "points below the paper's, in part if it is above 0. Where GOLD reaches the cap it "
-        "holds in part at best."
+        "points below the paper's, in part if it is above 0; below 0 it does not hold, unless "
+        "WRR's cap leaves it open. Where GOLD reaches the cap, or WRR does before GOLD ends, "
+        "it holds in part at best."
     ),
     (
         "RR and WRR do well at 90 % correct runs, in part above 50 %; they fail at 50 % or "

@@ -29,16 +29,11 @@ from reproduction.claims import (
     strategy_label,
 )
 from reproduction.figures import HEADINGS, Drawing, draw_all
-from reproduction.summary import basis, ten_lines
+from reproduction.summary import basis, causes, ten_lines
 
 __all__ = ["write_report"]
 
 TITLE = "The evaluation, repeated"
-FAIR = (
-    "With the fair capacity GOLD may return as many outliers as are labelled. The paper's n(1-ρ) "
-    "is more on most of these data: GOLD must then order arms of the bulk as well, whose means "
-    "nearly coincide."
-)
 COMMANDS = """# this report again, from the committed cells; nothing is run
 python -m reproduction
 # redo one run of 20 cells: are they within the spread of the committed runs?
@@ -159,6 +154,7 @@ def _markdown(
     drawings: Sequence[Drawing],
     sweeps: Sequence[dict[str, Any]],
 ) -> str:
+    behind = causes(cells, claims)
     parts = [
         f"# {TITLE}",
         "## In ten lines",
@@ -168,7 +164,7 @@ def _markdown(
     for _, heading, mine, drawn in _sections(claims, drawings):
         parts.append(f"## {heading}")
         for claim in mine:
-            parts += _md_claim(claim)
+            parts += _md_claim(claim, behind.get(claim.number, ""))
         parts += [f"![{drawing.title}]({drawing.path.name})" for drawing in drawn]
         parts += [drawing.caption for drawing in drawn[:1]]
     parts += [
@@ -185,16 +181,14 @@ def _markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def _md_claim(claim: Claim) -> list[str]:
+def _md_claim(claim: Claim, cause: str) -> list[str]:
     texts = [
         f"### Claim {claim.number}. {claim.text}",
         f"The paper: {claim.paper}.",
-        " ".join(filter(None, (f"**{claim.verdict}**: {claim.why}", _beside(claim)))),
+        " ".join(filter(None, (f"**{claim.verdict}**: {claim.why}", cause, _beside(claim)))),
     ]
     if claim.parts:
         texts.append(_md_table(_measured(claim)))
-    if any(part.fair for part in claim.parts):
-        texts.append(FAIR)
     return texts
 
 
@@ -215,6 +209,7 @@ def _html(
     sweeps: Sequence[dict[str, Any]],
 ) -> str:
     lines = "\n".join(f"<li>{escape(line)}" for line in ten_lines(cells, claims))
+    behind = causes(cells, claims)
     body = [
         f"<h1>{TITLE}</h1>",
         f"<h2>In ten lines</h2>\n<ol class=lead>{lines}</ol>",
@@ -223,7 +218,7 @@ def _html(
     ]
     for figure, heading, mine, drawn in _sections(claims, drawings):
         body.append(f'<h2 id="{figure}">{escape(heading)}</h2>')
-        body += map(_html_claim, mine)
+        body += [_html_claim(claim, behind.get(claim.number, "")) for claim in mine]
         body += _html_figures(drawn)
     body += [
         "<h2>How a verdict is taken</h2>",
@@ -254,19 +249,17 @@ def _badge(claim: Claim) -> str:
     return f'<span class="badge {BADGES[claim.verdict]}">{escape(claim.verdict)}</span>'
 
 
-def _html_claim(claim: Claim) -> str:
+def _html_claim(claim: Claim, cause: str) -> str:
     texts = [
         f'<h3 id="claim{claim.number}">Claim {claim.number}. {escape(claim.text)}</h3>',
         f"<p>The paper: {escape(claim.paper)}.</p>",
         (
             f"<p><strong>{escape(capital(claim.verdict))}.</strong> {escape(claim.why)} "
-            f"{escape(_beside(claim))}</p>"
+            f"{escape(cause)} {escape(_beside(claim))}</p>"
         ),
     ]
     if claim.parts:
         texts.append(_html_table(_measured(claim), "measured"))
-    if any(part.fair for part in claim.parts):
-        texts.append(f"<p>{escape(FAIR)}</p>")
     return "\n".join(texts)
 
 

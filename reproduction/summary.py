@@ -27,8 +27,13 @@ from reproduction.claims import (
     times,
 )
 
-__all__ = ["basis", "ten_lines"]
+__all__ = ["basis", "causes", "ten_lines"]
 
+FAIR = (
+    "With the fair capacity GOLD may return as many outliers as are labelled. The paper's n(1-ρ) "
+    "is more on most of these data: GOLD must then order arms of the bulk as well, whose means "
+    "nearly coincide."
+)
 PRINTED = "bernoulli"  # the radii of the paper's own figures, for 0/1 rewards
 
 
@@ -107,20 +112,34 @@ def _cheaper(cells: Sequence[Cell]) -> str:
     )
 
 
+def causes(cells: Sequence[Cell], claims: Sequence[Claim]) -> dict[int, str]:
+    """Return what lies behind the verdicts, by the numbers of the claims."""
+    found = {claim.number: FAIR for claim in claims if any(part.fair for part in claim.parts)}
+    paper = paper_cells(cells)
+    if rule := _rule([c for c in paper if c["figure"] == "synthetic" and c["pulls"]]):
+        found[3] = f"{rule} No number of pulls changes that."
+    return found
+
+
 def _blind(cells: Sequence[Cell]) -> str:
-    measured, known = [], []
-    for kind in PAPER_KINDS:
-        here = [cell for cell in cells if cell["kind"] == kind]
-        if found := _of(here, "wrr", PRINTED):
-            share = percent(fmean(map(correctness, found)))
-            measured.append(f"in {share} of the runs on {kind} outliers")
-            known.append(percent(_with_known_means([c for c in here if c["strategy"] == "wrr"])))
-    if not measured:
+    shares = [
+        f"in {percent(fmean(map(correctness, found)))} on {kind} outliers"
+        for kind in PAPER_KINDS
+        if (found := _of((cell for cell in cells if cell["kind"] == kind), "wrr", PRINTED))
+    ]
+    return f"Of its runs WRR is right {_listed(shares)}. {_rule(cells)}" if shares else ""
+
+
+def _rule(cells: Sequence[Cell]) -> str:
+    """Say what the k-sigma rule would find if it knew the means."""
+    shares = [
+        f"{percent(_with_known_means(mine))} of the {kind}"
+        for kind in PAPER_KINDS
+        if (mine := [c for c in cells if c["kind"] == kind and c["strategy"] == "wrr"])
+    ]
+    if not shares:
         return ""
-    return (
-        f"WRR is right {_listed(measured)}. It is its rule: with known means, k-sigma marks the "
-        f"labelled outliers in {_listed(known)} of the instances."
-    )
+    return f"With known means the k-sigma rule marks the outliers in {_listed(shares)} instances."
 
 
 def _with_known_means(cells: Sequence[Cell]) -> float:
@@ -142,13 +161,15 @@ def _marks(name: str, k: float, seed: int) -> bool:
 
 
 def _weak(cells: Sequence[Cell]) -> str:
-    shares = {
-        name: fmean(map(correctness, found))
-        for name in ("nrr", "ib")
-        if (found := _of(cells, name, PRINTED))
-    }
-    texts = [f"{name.upper()} is right in {percent(share)}" for name, share in shares.items()]
-    return f"{_listed(texts)} of the synthetic runs." if texts else ""
+    texts = []
+    for name in ("nrr", "ib"):
+        if found := _of(cells, name, PRINTED):
+            text = f"{name.upper()} is right in {percent(fmean(map(correctness, found)))}"
+            if capped := sum(any(cell["capped"]) for cell in found):
+                cap = max(cell["cap"] for cell in found)
+                text += f" (at its cap of {cap:,} pulls on {capped} of {len(found)} instances)"
+            texts.append(text)
+    return f"Of the synthetic runs {_listed(texts)}." if texts else ""
 
 
 def _real(cells: Sequence[Cell], figure: str, where: str) -> str:
