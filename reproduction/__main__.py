@@ -141,9 +141,13 @@ def _parser() -> ArgumentParser:
         help="folder of real data: kjv_keywords.csv.gz, upworthy_story_ctr.csv.gz",
     )  # fmt: skip
     add("--sizes", type=_sizes, help="numbers of arms, as in 20,50,100 [default: the paper's]")
-    add("--runs", type=_count, help="runs of a cell")
-    add("--cap", type=_count, help="most pulls of a run")
-    add("--problems", type=_count, help="problems of each real data set")
+    add("--runs", type=_count, help=f"runs of a cell [default: {Plan().runs}]")
+    add("--cap", type=_count, help=f"most pulls of a run [default: {Plan().cap:,}]")
+    add(
+        "--problems",
+        type=_count,
+        help=f"problems of each real data set [default: {Plan().problems}]",
+    )
     add(
         "--workers", type=_count, default=os.cpu_count() or 1,
         help="processes [default: one per core]",

@@ -416,19 +416,20 @@ def _cheaper(radii: str, cells: Sequence[Cell], paper: float) -> Part:
         cause = "GOLD or WRR was not run"
         if found.open or found.wrong:
             cause = "WRR is wrong or at the cap wherever it could be compared"
-        left_out = ("… instances left out", _left_out(found))
-        return Part(radii, ((name, "–"), left_out), cause, "not measured")
+        return Part(radii, ((name, "–"), *_left_out(found)), cause, "not measured")
     amount = f"{found.bound}{times(found.mean)}"
     interval = log_interval(found.values)
     lowest, highest = min(found.values), max(found.values)
     saved = percent(found.saving) if found.saving > 0 else "none"
     rows = (
         (name, amount),
-        ("… 95 % interval", " to ".join(map(times, interval)) if interval else "too few instances"),
+        ("… 95 % interval", " to ".join(map(times, interval)) if interval else "–"),
         ("… lowest to highest", f"{times(lowest)} to {times(highest)}"),
         (f"… mean saving (paper {percent(paper)})", saved),
-        ("… instances compared", _compared(found)),
-        ("… instances left out", _left_out(found)),
+        ("… instances compared", str(len(found.values))),
+        ("… of them at the cap, WRR", str(found.at_most)),
+        ("… of them at the cap, GOLD", str(found.at_least)),
+        *_left_out(found),
     )
     because = f"GOLD needs {amount} times WRR's pulls"
     if found.saving > 0:
@@ -447,28 +448,11 @@ def _cheaper_verdict(found: Ratios, paper: float) -> Verdict:
     return "does not hold" if found.smallest >= 1 else "not measured"
 
 
-def _compared(found: Ratios) -> str:
-    capped = [
-        text
-        for text, count in (
-            (f"WRR at the cap on {found.at_most}", found.at_most),
-            (f"GOLD at the cap on {found.at_least}", found.at_least),
-        )
-        if count
-    ]
-    return f"{len(found.values)}" + (f" ({', '.join(capped)})" if capped else "")
-
-
-def _left_out(found: Ratios) -> str:
-    reasons = [
-        text
-        for text, count in (
-            (f"WRR wrong on {found.wrong}", found.wrong),
-            (f"WRR at the cap too early on {found.open}", found.open),
-        )
-        if count
-    ]
-    return ", ".join(reasons) or "none"
+def _left_out(found: Ratios) -> tuple[tuple[str, str], ...]:
+    return (
+        ("… left out, as WRR is wrong", str(found.wrong)),
+        ("… left out, as WRR is at the cap", str(found.open)),
+    )
 
 
 def _sees(radii: str, cells: Sequence[Cell], kind: str, name: str) -> Part:

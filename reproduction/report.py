@@ -185,7 +185,8 @@ def _md_claim(claim: Claim, cause: str) -> list[str]:
     texts = [
         f"### Claim {claim.number}. {claim.text}",
         f"The paper: {claim.paper}.",
-        " ".join(filter(None, (f"**{claim.verdict}**: {claim.why}", cause, _beside(claim)))),
+        f"**{capital(claim.verdict)}.** {claim.why} {_beside(claim)}".strip(),
+        *filter(None, [cause]),
     ]
     if claim.parts:
         texts.append(_md_table(_measured(claim)))
@@ -255,9 +256,11 @@ def _html_claim(claim: Claim, cause: str) -> str:
         f"<p>The paper: {escape(claim.paper)}.</p>",
         (
             f"<p><strong>{escape(capital(claim.verdict))}.</strong> {escape(claim.why)} "
-            f"{escape(cause)} {escape(_beside(claim))}</p>"
+            f"{escape(_beside(claim))}</p>"
         ),
     ]
+    if cause:
+        texts.append(f"<p>{escape(cause)}</p>")
     if claim.parts:
         texts.append(_html_table(_measured(claim), "measured"))
     return "\n".join(texts)

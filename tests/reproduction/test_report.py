@@ -42,7 +42,7 @@ def test_markdown_links_its_figures(folder):
     text = (folder / "report.md").read_text(encoding="utf-8")
     links = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
     assert sorted(links) == sorted(path.name for path in folder.glob("*.png"))
-    assert text.count("**holds**") == 7
+    assert text.count("**Holds.**") == 7
     assert "python -m reproduction --quick" in text
 
 
