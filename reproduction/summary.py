@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from statistics import fmean, geometric_mean
 
 import numpy as np
@@ -154,8 +155,11 @@ def _with_known_means(cells: Sequence[Cell]) -> float:
     return fmean(max(map(fmean, marks.values())) for marks in right.values())
 
 
+_instance = cache(configuration)  # the same for every k
+
+
 def _marks(name: str, k: float, seed: int) -> bool:
-    instance = configuration(name, seed=seed)
+    instance = _instance(name, seed=seed)
     beyond = instance.means > instance.means.mean() + k * instance.means.std()
     return set(np.flatnonzero(beyond).tolist()) == set(instance.outliers)
 
