@@ -92,7 +92,10 @@ def test_failed_arms_are_not_counted(result):
     found = answered(result, "confirmed", ODD)
     found = replace(found, statuses=["failed", *found.statuses[1:]], errors={"host-00": "gone"})
     assert "above the other 17 hosts" in found.summary
-    assert found.summary.endswith(" 1 arm was set aside after errors.")
+    assert found.summary.endswith(" 1 host was set aside after errors.")
+    errors = {"host-00": "gone", "host-01": "gone"}
+    two = replace(found, errors=errors).with_nouns("checks", "runs")
+    assert two.summary.endswith(" 2 checks were set aside after errors.")
 
 
 def test_none(result):

@@ -263,8 +263,8 @@ class Result:
         """The answer in a sentence or two, what it supposes, and how many arms have failed."""
         sentences = [*answer(self), *self.provenance.get("delta_supposes", ())]
         if self.errors:
-            were = "1 arm was" if len(self.errors) == 1 else f"{len(self.errors):,} arms were"
-            sentences.append(f"{were} set aside after errors.")
+            failed, were = len(self.errors), "was" if len(self.errors) == 1 else "were"
+            sentences.append(f"{counted(failed, self.nouns[0])} {were} set aside after errors.")
         return " ".join(sentences)
 
     @property
