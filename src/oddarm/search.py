@@ -354,6 +354,10 @@ class Search:
         δ/n and the capacity stays that of all n arms, so the promise holds for the arms that are
         left. The arm ranks last, with the status "failed". Nothing happens if the search is done.
 
+        With the adaptive strategy an arm that never gave a reward costs nothing, and whether such
+        an arm fails must not depend on the rewards of the others. After an arm that gave some, the
+        search goes on by intervals alone, which can take several times the pulls.
+
         Args:
             arm: Its name.
             reason: Why, for `Result.errors`.

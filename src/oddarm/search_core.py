@@ -272,7 +272,7 @@ class SearchCore:
             context = replace(
                 context,
                 problem=problem,
-                stated_delta=context.problem.delta,
+                began=context,
                 rewards=rewards,
                 tally=tally,
                 n=len(live),

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from oddarm import OddarmError, Search
 from oddarm.rewards import Bernoulli, Bounded
@@ -73,6 +74,58 @@ def test_the_level_and_the_capacity_stay():
     assert now.problem.min_segment(now.n) == before.problem.min_segment(25) == 3
     assert now.problem.delta / now.n == pytest.approx(0.1 / 25)
     assert search.problem.delta == 0.1
+
+
+def until_decided(search, broken=None):
+    """Tell rewards of 40 arms, of which three differ; one may be broken."""
+    while not search.done:
+        for arm in search.ask(1):
+            if arm == broken:
+                search.set_aside(arm, "gone")
+            else:
+                search.tell(arm, float(arm not in (3, 17, 30)))
+    return search
+
+
+@pytest.mark.parametrize("rewards", ["bernoulli", (0, 1)])
+@pytest.mark.parametrize("epsilon", [None, 1.0])
+def test_an_arm_that_never_gave_a_reward_costs_little(rewards, epsilon):
+    """All evidence stays: a search takes at most a tenth more pulls than one without the arm."""
+    options = {"min_gap": 0.8, "slack": 0.5, "max_outliers": 3, "delta": 0.2}
+    options |= {"rewards": rewards, "epsilon": epsilon, "until": "found"}
+    without = until_decided(Search([arm for arm in range(40) if arm != 5], **options))
+    at_once = Search(40, **options)
+    at_once.set_aside(5, "gone")
+    for search in (until_decided(at_once), until_decided(Search(40, **options), 5)):
+        assert search.errors == {5: "gone"}
+        assert sorted(search.result().outliers) == [3, 17, 30]
+        assert search.pulls <= 1.1 * without.pulls
+        again = Search.from_dict(json.loads(json.dumps(search.to_dict())))
+        assert again.to_dict() == search.to_dict()
+    assert until_decided(at_once).pulls == without.pulls
+
+
+def test_answers_are_right_when_arms_fail_at_random():
+    """At δ = 0.5, with arms that fail at any moment, at most half of all searches are wrong.
+
+    All arms are equal, so any outlier is wrong. In half of the searches two arms are broken.
+    """
+    wrong, runs = 0, 40
+    for seed in range(runs):
+        rng = np.random.default_rng([7, seed])
+        search = Search(10, min_gap=0.4, max_outliers=2, delta=0.5)
+        lasts = [0, 0] if seed % 2 else rng.integers(1, 12, 2).tolist()
+        pulls_left = dict(zip(rng.choice(10, 2, replace=False).tolist(), lasts, strict=True))
+        while not search.done:
+            for arm in search.ask(1):
+                if pulls_left.get(arm) == 0:
+                    search.set_aside(arm, "gone")
+                    continue
+                search.tell(arm, float(rng.random() < 0.5))
+                if arm in pulls_left:
+                    pulls_left[arm] -= 1
+        wrong += search.verdict != "none"
+    assert wrong <= binom.ppf(0.999, runs, 0.5)
 
 
 @pytest.mark.parametrize("strategy", ["gold", "wrr", "roai-lucb", "maxgap"])

@@ -129,8 +129,8 @@ class RunContext:
 
     `costs` has what a pull of each arm costs; None if all cost the same. `max_pulls` is the budget
     that the search began with, for strategies that divide it; a budget by cost counts with the
-    pulls that it pays for if all arms are pulled alike. When arms have failed, the δ of the problem
-    is the part that the other arms have of `stated_delta`.
+    pulls that it pays for if all arms are pulled alike. When arms have failed, `began` is the
+    context of the search with all arms, and the δ of the problem is the part that the others have.
     """
 
     problem: Problem
@@ -142,12 +142,17 @@ class RunContext:
     seed: int
     costs: Floats | None = None
     max_pulls: int | None = None
-    stated_delta: float | None = None
+    began: RunContext | None = None
+
+    @property
+    def of_all(self) -> RunContext:
+        """The context with the arms that have failed, too."""
+        return self if self.began is None else self.began
 
     @property
     def delta_of_all(self) -> float:
-        """The stated δ: that of the problem, or of the problem with the arms that have failed."""
-        return self.problem.delta if self.stated_delta is None else self.stated_delta
+        """The stated δ: that of the problem with the arms that have failed, too."""
+        return self.of_all.problem.delta
 
 
 class Run(ABC):

@@ -122,4 +122,5 @@ def test_arms_that_have_failed_weigh_in_the_odds():
     odds, run, guess = search.result().evidence, search.run, np.arange(7) == 6
     for times, certain in ((1.0, True), (1.05, False)):
         share = 1 / (times * odds * 0.05)  # of the level of one arm of twenty at δ = 0.05
-        assert run._is_certain(guess, run._arms_at(share), run._rules()) is certain
+        rules = run._rules(share=share)
+        assert run._is_certain(guess, run._arms_at(share), rules) is certain

@@ -1,5 +1,7 @@
 """Gaps made certain by the evidence of two neighbours at once."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -150,11 +152,27 @@ def test_without_pulls_nothing_is_certain():
     assert certain_gap((zeros, counts), zeros, np.ones(4), order, 2, 0.3, DELTA) == 0
 
 
-def test_pairs_are_given_up_when_arms_are_set_aside():
-    """Neighbours among arms chosen by what happened are no neighbours of the statement."""
+@pytest.mark.parametrize(("told", "kept"), [(11, True), (12, False)])
+def test_pairs_are_kept_if_no_reward_is_lost(told, kept):
+    """An arm that fails before its first reward costs no evidence of pairs; a later one all."""
     search = oddarm.Search(12, "adaptive", seed=1)
-    assert search.run.pair_delta > 0
-    search.tell(search.ask(1)[0], 1)
-    search.set_aside(3, "broken")
+    pair_delta = search.run.pair_delta
+    for arm in range(told):
+        search.tell(arm, 1)
+    search.set_aside(11, "broken")
+    for one in (search, oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))):
+        assert one.run.pair_delta == (pair_delta if kept else 0.0)
+    search.set_aside(10, "broken, too")
     assert search.run.pair_delta == 0
-    assert oddarm.Search.from_dict(search.to_dict()).run.pair_delta == 0
+
+
+def test_evidence_stays_when_a_run_starts_over_with_the_same_arms():
+    """The true means are rejected as seldom, whatever decided the pulls: nothing is given up."""
+    search = oddarm.Search(12, "adaptive", min_gap=0.3, seed=1)
+    for arm in range(12):
+        search.tell(arm, [1.0, 0.0, 0.0] if arm else [1.0, 1.0, 1.0])
+    run = search.run
+    search.core.start_over()
+    assert search.run is not run
+    assert search.run.pair_delta == run.pair_delta > 0
+    assert search.run.joint_delta == run.joint_delta > 0

@@ -21,6 +21,7 @@ from oddarm.strategies.adaptive.constants import (
     PLANNER,
     SECOND_PLANNER,
     SMALL_STEPS_MOST_ARMS,
+    THIRD_PLANNER,
 )
 from reproduction.shared import shared_sets
 
@@ -486,13 +487,14 @@ def go_on(search, draw, judging=False):
 
 def test_a_run_keeps_its_planner():
     """A search decides and plans as it began when saved again, started over or without an arm."""
-    for planner in (OLD_PLANNER, SECOND_PLANNER, PLANNER):
+    for planner in (OLD_PLANNER, SECOND_PLANNER, THIRD_PLANNER, PLANNER):
         search, draw = bounded_search(planner, slack=0)
         go_on(search, draw, judging=True)
         search = oddarm.Search.from_dict(json.loads(json.dumps(search.to_dict())))
         assert search.run.planner == planner
         search.core.start_over()
         assert search.run.planner == planner
+        assert (search.run.pair_delta > 0) == (planner == PLANNER)
         search.set_aside(4, "it broke")
         assert search.run.planner == planner
         assert oddarm.Search.from_dict(search.to_dict()).run.planner == planner

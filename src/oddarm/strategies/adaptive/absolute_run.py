@@ -22,8 +22,8 @@ from oddarm.strategies.adaptive.constants import (
     ABSOLUTE_JOINT_MOST_ARMS,
     ABSOLUTE_SHARES,
     OLD_PLANNER,
-    PLANNER,
     ROUND_PASSES,
+    THIRD_PLANNER,
 )
 from oddarm.strategies.adaptive.guess import Guess
 from oddarm.strategies.adaptive.plan import RoundPlan
@@ -45,7 +45,7 @@ class AbsoluteRun(AdaptiveRun):
     @property
     def _weighs_truths(self) -> bool:
         """Whether the question is one for evidence against a whole truth: not with many arms."""
-        return self.planner < PLANNER or self.context.n <= ABSOLUTE_JOINT_MOST_ARMS
+        return self.planner < THIRD_PLANNER or self._began.n <= ABSOLUTE_JOINT_MOST_ARMS
 
     def _outlook_at(self, counts: Wholes) -> None:
         """Return None: `plan_answer` plans for evidence against a whole truth."""

@@ -7,12 +7,14 @@ kernels/plans.c, kernels/groups.c and kernels/pairs.c.
 
 from __future__ import annotations
 
-OLD_PLANNER, SECOND_PLANNER, PLANNER = 1, 2, 3
+OLD_PLANNER, SECOND_PLANNER, THIRD_PLANNER, PLANNER = 1, 2, 3, 4
 """How a run decides and plans; it goes on as it began. Runs of 0.1 have the old planner: no
 evidence against a whole truth, and where intervals judge a group, greedy covers and pools that
 never end. The second one has evidence of several arms at once for 0/1 rewards only, and by the
-relative rule only until "found"; it makes all plans in small steps, also for many arms. Runs that
-begin now have the third one: with at most SMALL_STEPS_MOST_ARMS arms, too, in small steps."""
+relative rule only until "found"; it makes all plans in small steps, also for many arms. The third
+one does so with at most SMALL_STEPS_MOST_ARMS arms only. These three give up the evidence of
+several arms at once whenever they start over. Runs that begin now have the fourth one, which keeps
+it where that is proved (docs/adaptive.md, "Arms that fail")."""
 FIRST_PULLS = 5
 """Every arm is pulled this often before anything is planned. No experiment is recorded."""
 MAX_GROWTH = 0.15

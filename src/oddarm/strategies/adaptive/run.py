@@ -54,6 +54,7 @@ from oddarm.strategies.adaptive.constants import (
     PLANNER,
     SECOND_PLANNER,
     SMALL_STEPS_MOST_ARMS,
+    THIRD_PLANNER,
     WIDE_SHARE,
 )
 from oddarm.strategies.adaptive.evidence import odds_for
@@ -89,7 +90,7 @@ class AdaptiveRun(Run):
         caution: By what factor plans raise the evidence of pairs that they count on.
         pair_delta: The error probability of the evidence of pairs; 0 if there is none.
         joint_delta: That of the evidence against a whole truth; 0 if there is none.
-        planner: How the run decides and plans: OLD_PLANNER, SECOND_PLANNER or PLANNER.
+        planner: How the run decides and plans, from OLD_PLANNER to PLANNER.
         jointly: Whether the run began with evidence against a whole truth.
         margin: How far out the ends of intervals are moved for decisions about finite pools, where
             ties occur: more than all rounding. docs/adaptive.md, "Exact ties".
@@ -144,23 +145,28 @@ class AdaptiveRun(Run):
         return rewards.pools is None and (bounded or isinstance(rewards, Bernoulli))
 
     @property
+    def _began(self) -> RunContext:
+        """The context that says how δ is shared: bets stay what they are when arms fail."""
+        return self.context if self.planner < PLANNER else self.context.of_all
+
+    @property
     def _weighs_truths(self) -> bool:
         """Whether the question is one for evidence against a whole truth.
 
         It is proved for groups of order 1 alone.
         """
-        if self.context.problem.neighbours > 1:
+        if self._began.problem.neighbours > 1:
             return False
         if self.planner == SECOND_PLANNER:
             return self.context.until == "found" and self.context.n <= BOUNDED_MOST_ARMS
         zero_one = isinstance(self.context.rewards, Bernoulli)
         most = JOINT_MOST_ARMS if zero_one else BOUNDED_MOST_ARMS
-        return self.context.until != "ranked" and self.context.n <= most
+        return self.context.until != "ranked" and self._began.n <= most
 
     @property
     def _many_arms(self) -> bool:
         """Whether the run plans in few steps, as many arms need."""
-        return self.planner >= PLANNER and self.context.n > SMALL_STEPS_MOST_ARMS
+        return self.planner >= THIRD_PLANNER and self.context.n > SMALL_STEPS_MOST_ARMS
 
     def begin_with(self, planner: int) -> None:
         """Take a planner, and share δ among evidence against a whole truth, pairs and intervals."""
@@ -170,9 +176,11 @@ class AdaptiveRun(Run):
         zero_one = isinstance(rewards, Bernoulli)
         shares = self.joint_shares if zero_one else self.bounded_shares
         joint_share, pair_share = shares if self.jointly else (0.0, PAIR_SHARE)
-        self.joint_delta = joint_share * delta
-        self.pair_delta = pair_share * delta if self._paired else 0.0
-        self._alpha = (delta - self.joint_delta - self.pair_delta) / n
+        pair_share = pair_share if self._paired else 0.0
+        self._alpha = (delta - joint_share * delta - pair_share * delta) / n
+        # What belongs to no arm alone stays whole when arms fail.
+        self.joint_delta = joint_share * self._began.problem.delta
+        self.pair_delta = pair_share * self._began.problem.delta
         self._origin, self._span = 0.0, 1.0
         if self._paired and zero_one:
             self._bound = CentredBeta(self._alpha)
@@ -255,20 +263,22 @@ class AdaptiveRun(Run):
         return len(arms) if len(reached) < waiting else int(reached[waiting - 1]) + 1
 
     def adopt(self) -> None:
-        """Take note of the rewards that the tally had when the run began.
-
-        The evidence of pairs, and that against a whole truth, is for arms that were chosen before
-        any reward.
-        """
-        self.pair_delta = self.joint_delta = 0.0
+        """Take note of the rewards that the tally had when the run began."""
         self.dirty[:] = self.tally.counts > 0
         self.asked[:] = self.tally.counts
         self._settle()
 
     def replaces(self, before: Run) -> None:
-        """Start over on the rewards told so far, with the planner of the run before."""
+        """Start over on the rewards told so far, with the planner of the run before.
+
+        The evidence of pairs, and that against a whole truth, is for arms that no reward has
+        chosen: it goes on if no reward is lost. docs/adaptive.md, "Arms that fail".
+        """
         assert isinstance(before, AdaptiveRun)
         self.begin_with(before.planner)
+        lost = self.planner < PLANNER or self.tally.pulls < before.tally.pulls
+        if lost or not before.pair_delta:
+            self.pair_delta = self.joint_delta = 0.0
         self.adopt()
 
     def look(self, bound: Bound) -> None:
