@@ -149,7 +149,7 @@ def test_strategies_that_only_rank_do_not_know_it():
         oddarm.Search(10, "gold", neighbours=2)
     log = RecordedSource({arm: [arm == 4] * 30 for arm in range(5)})
     compared = oddarm.compare(log, neighbours=2, max_outliers=1)
-    assert {run.strategy for run in compared.runs} == {"adaptive", "fixed"}
+    assert {run.strategy for run in compared.runs} == {"adaptive", "fixed", "uniform"}
     assert "neighbours == 2" in compared.left_out["gold"]
     planned = oddarm.plan(FAR, runs=1, neighbours=2, cap=2_000)
     assert {cost.strategy for cost in planned.costs} == {"adaptive", "fixed"}
