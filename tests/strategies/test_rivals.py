@@ -55,6 +55,8 @@ CASES = {
         lambda t, _: literal.maxgap(t, DELTA, BUDGET, 2, values=2, border=True),
     ),
 }
+SLOW = {"ib", "ib k=0", "roai-elim", "roai-lucb", "maxgap-top2 border"}
+"""They do not end on the tables above; `test_slow_rivals_end_too` has tables on which they do."""
 FIRST_EDITION = {
     "roai-elim": (
         ROAIElim(k=2),
@@ -134,19 +136,29 @@ def test_the_comparison_is_not_of_cut_off_runs():
     """Every rival ends within the budget on some of the tables above."""
     for case, (_, plain) in CASES.items():
         ended = [plain(reward_table(s, True).tolist(), True)[1] is not None for s in range(4)]
-        assert any(ended) or case.startswith(("roai", "ib")), case
+        assert any(ended) or case in SLOW, case
 
 
-@pytest.mark.parametrize("strategy", [ROAIElim(k=2), ROAILUCB(k=2), IB(k=1)])
+@pytest.mark.parametrize(
+    ("strategy", "means"),
+    [
+        (ROAIElim(k=2), [0.02, 0.2, 0.35, 0.65, 0.98]),
+        (ROAILUCB(k=2), [0.02, 0.2, 0.35, 0.65, 0.98]),
+        (IB(k=1), [0.02, 0.1, 0.2, 0.65, 0.98]),
+        (MaxGapTop2(border=True), [0.02, 0.1, 0.2, 0.3, 0.98]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
 @pytest.mark.slow
-def test_slow_rivals_end_too(strategy):
+def test_slow_rivals_end_too(strategy, means):
     """Given time, the slow ones end, and equal the plain rendering to the last pull."""
     rng = np.random.default_rng(5)
-    means = np.array([0.02, 0.1, 0.2, 0.65 if strategy.name == "ib" else 0.3, 0.98])
-    table = (rng.random((5, 60_000)) < means[:, None]).astype(float)
+    table = (rng.random((5, 60_000)) < np.array(means)[:, None]).astype(float)
     rows = table.tolist()
     if isinstance(strategy, IB):
         pulls, answer = literal.ib(rows, True, DELTA, 1, 60_000)
+    elif isinstance(strategy, MaxGapTop2):
+        pulls, answer = literal.maxgap(rows, DELTA, 60_000, 2, values=2, border=True)
     else:
         lucb = isinstance(strategy, ROAILUCB)
         pulls, answer = literal.roai(rows, DELTA, 2, 60_000, lucb=lucb)
