@@ -20,10 +20,14 @@ LARGE = 1000
 
 
 def in_pool(storage, use, **options):
-    """Return what a coroutine returns for the studies of a database."""
+    """Return what a coroutine returns for the studies of a database, none of which is looked at.
+
+    A look, for the history of a study, uses the study at a moment of its own.
+    """
 
     async def run():
         pool = StudyPool(open_database(storage), **options)
+        await pool._history.close()
         try:
             return await use(pool)
         finally:
